@@ -1,0 +1,56 @@
+"""Every error that a user can cause, and the exit code it ends a command with.
+
+```
+GrpotuiError                  1
+├── UsageError                2   a wrong command line, profile, run id or directory
+│   └── ProfileError          2   every mistake of a profile at once, each with its place
+├── RunDirectoryError         2   a root or run directory that must not be used
+├── StartError              125   the shim could not be brought up: nothing of the job was started
+└── SchemaError               2   a record written by a newer grpotui
+```
+
+A message says what was tried and what was found; `hint` says what to do next. One place prints both:
+`grpotui.cli`.
+"""
+
+
+class GrpotuiError(Exception):
+    """Base of all errors that are shown as one message, never as a traceback."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(GrpotuiError):
+    """What the user named does not exist, is ambiguous, or cannot be meant."""
+
+    exit_code = 2
+
+
+class ProfileError(UsageError):
+    """All mistakes of one profile; `problems` holds one printable block for each."""
+
+    def __init__(self, message: str, *, problems: tuple[str, ...] = (), hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.problems = problems
+
+
+class RunDirectoryError(GrpotuiError):
+    """A state root or run directory is unsafe (foreign, symlinked, group-writable) or cannot be written."""
+
+    exit_code = 2
+
+
+class StartError(GrpotuiError):
+    """The shim did not come up, so no process of the job was started."""
+
+    exit_code = 125
+
+
+class SchemaError(GrpotuiError):
+    """A record's schema is higher than this version can read."""
+
+    exit_code = 2

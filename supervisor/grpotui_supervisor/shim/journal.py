@@ -1,0 +1,118 @@
+"""The append-only record `ranks.jsonl`: one JSON object a line, each one `write()` on an O_APPEND descriptor.
+
+Nothing here raises on a full or failing disk: lines wait in memory, in order, and are written when the disk takes
+them again. A death is reaped only after its line was written (`is_written`), so that until then the kernel's zombie
+keeps the status. A line that was cut short is finished with a newline and written again; readers skip the torn one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections import deque
+
+from grpotui_supervisor import __version__
+from grpotui_supervisor.shim import procfs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SCHEMA = 1
+_LATE_NS = 50_000_000
+
+
+_said: list[str] = []
+
+
+def report(text: str) -> None:
+    """Says something on stderr, once; a full disk or a closed descriptor must never end the shim."""
+    if _said and _said[-1] == text:
+        return
+    _said[:] = [text]
+    with contextlib.suppress(OSError):
+        os.write(2, f"grpotui shim {os.getpid()}: {text}\n".encode("utf-8", "replace"))
+
+
+class Journal:
+    """Writer of one record file. `node` is the name of this machine's place in the run, such as `node-0`."""
+
+    def __init__(self, path: str, node: str) -> None:
+        self._node = node
+        self._fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._waiting: deque[dict[str, object]] = deque()
+        self._torn = False
+        self._failing = False
+        self._seq = 0
+        self._written = 0
+
+    def begin(self) -> None:
+        """Continues after what the file already holds; a new file gets its header."""
+        for record in self.read():
+            seq = record.get("seq")
+            self._seq = max(self._seq, seq if isinstance(seq, int) else 0)
+        self._written = self._seq
+        size = os.fstat(self._fd).st_size
+        self._torn = size > 0 and os.pread(self._fd, 1, size - 1) != b"\n"
+        if size == 0:
+            self.add(
+                "header", schema=SCHEMA, writer="shim", version=__version__, node=self._node,
+                boot=procfs.boot_id(), pidns=procfs.pid_namespace(),
+            )  # fmt: skip
+
+    def add(self, ev: str, **fields: object) -> int:
+        """Appends a record, now or as soon as the disk allows; returns its number for `is_written`."""
+        self._seq += 1
+        self._waiting.append(
+            {"ev": ev, "t": time.time(), "m": time.monotonic_ns(), "seq": self._seq, **fields},
+        )
+        self.flush()
+        return self._seq
+
+    def flush(self) -> bool:
+        """Writes what waits; False when something still waits."""
+        while self._waiting:
+            try:
+                self._write(self._waiting[0])
+            except OSError as error:
+                if not self._failing:
+                    report(f"the record cannot be written ({error.strerror}); lines wait in memory")
+                self._failing = True
+                return False
+            self._failing = False
+            self._written = int(str(self._waiting.popleft()["seq"]))
+        return True
+
+    def is_written(self, seq: int) -> bool:
+        """Whether the record with this number, and all before it, are in the file."""
+        return seq <= self._written
+
+    def sync(self) -> None:
+        """Asks the disk to keep it over a power failure; process death loses nothing that was written."""
+        try:
+            os.fdatasync(self._fd)
+        except OSError as error:
+            report(f"fdatasync: {error.strerror}")
+
+    def read(self) -> Iterator[dict[str, object]]:
+        """The records in the file; torn lines and anything that is no JSON object are passed over."""
+        raw = os.pread(self._fd, os.fstat(self._fd).st_size, 0)  # by descriptor: the path may be gone
+        for line in raw.split(b"\n"):
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(record, dict) and isinstance(record.get("ev"), str):
+                yield record
+
+    def _write(self, record: dict[str, object]) -> None:
+        now, stamped = time.monotonic_ns(), int(str(record["m"]))
+        if now - stamped > _LATE_NS:
+            record["written_m"] = now  # readers must not believe that this was known at `m`
+        line = (b"\n" if self._torn else b"") + json.dumps(record).encode() + b"\n"
+        count = os.write(self._fd, line)
+        self._torn = 0 < count < len(line) or (self._torn and count == 0)
+        if count < len(line):
+            raise OSError(28, "short write")

@@ -1,0 +1,33 @@
+"""Process settings that the standard library has no call for, or that must be undone after an unknown launcher."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+
+_PR_SET_CHILD_SUBREAPER = 36
+RESETTABLE = [s for s in signal.valid_signals() if s not in (signal.SIGKILL, signal.SIGSTOP)]
+STOP_SIGNALS = {signal.SIGTERM: "stop", signal.SIGINT: "interrupt", signal.SIGQUIT: "kill"}
+"""What a signal to the shim asks for: the way to stop a run when no request file can be written."""
+
+
+def become_subreaper() -> None:
+    """Orphans of the ranks become our children; not inherited by fork, so both processes call it."""
+    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "this kernel does not let a process adopt orphans (subreaper)")
+
+
+def neutral_signals() -> None:
+    """SIGCHLD may be inherited as ignored (a Ray worker does that): every status would be lost."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def wakeup_pipe() -> int:
+    """Readable end of a pipe that gets a byte for each signal that has a Python handler."""
+    reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    return reader

@@ -1,0 +1,80 @@
+"""Workers of a launcher (torchrun, accelerate, deepspeed, Ray): found below the driver, followed by their pidfd.
+
+They are another process's children. Their status is what the kernel tells of them, never what the launcher says.
+A worker is the first process on its branch whose environment names a RANK that its parent's does not, or whose title
+Ray has set to a worker's.
+"""
+
+from __future__ import annotations
+
+from grpotui_supervisor.shim import procfs
+from grpotui_supervisor.shim.members import Member
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from grpotui_supervisor.shim.job import Job
+
+_SECOND = 1_000_000_000
+_EAGER_S = 20
+_EAGER_PERIOD_S = 0.05
+_CALM_PERIOD_S = 1.0
+
+
+class Observer:
+    """Looks for new workers: often while the launcher is young or has just changed, else once a second."""
+
+    def __init__(self) -> None:
+        self._next = 0
+        self._eager_until: int | None = None
+
+    def seconds_to_next(self, now: int) -> float:
+        """How long the loop may sleep before the next look."""
+        return max(0.0, (self._next - now) / _SECOND)
+
+    def stir(self, now: int) -> None:
+        """Something changed: a worker came or went, so others may follow (an elastic restart)."""
+        self._eager_until = now + _EAGER_S * _SECOND
+
+    def look(self, job: Job) -> None:
+        """Finds workers that are not in the table yet."""
+        now = job.now()
+        if self._eager_until is None:
+            self.stir(now)
+        if now < self._next:
+            return
+        period = _EAGER_PERIOD_S if self._eager_until and now < self._eager_until else _CALM_PERIOD_S
+        self._next = now + int(period * _SECOND)
+        for driver in job.table.alive(role="driver"):
+            if _descend(job, driver.pid, procfs.environment(driver.pid).get("RANK")):
+                self.stir(now)
+        for orphan in job.table.living_orphans():  # a daemonised raylet, and whatever it starts
+            if _descend(job, orphan.pid, procfs.environment(orphan.pid).get("RANK")):
+                self.stir(now)
+
+
+def _descend(job: Job, pid: int, rank_of_parent: str | None) -> bool:
+    found = False
+    for child in procfs.children(pid):
+        if child in job.table.members:
+            continue
+        environment = procfs.environment(child)
+        rank, title = environment.get("RANK"), procfs.title(child)
+        if rank is not None and rank.isdigit() and rank != rank_of_parent and "WORLD_SIZE" in environment:
+            found |= _observe(job, child, int(rank), "rank")
+        elif title.startswith("ray::") and not title.startswith("ray::IDLE"):
+            found |= _observe(job, child, None, title.removeprefix("ray::").partition(".")[0])
+        else:
+            found |= _descend(job, child, rank)
+    return found
+
+
+def _observe(job: Job, pid: int, rank: int | None, role: str) -> bool:
+    found = procfs.stat(pid)
+    if found is None or found.state == "Z":
+        return False
+    member = Member(f"pid-{pid}-{found.start}", pid, found.start, rank=rank, role=role, owned=False, child=False)
+    if rank is not None:
+        job.worker_failure = None  # a new worker means that the launcher dealt with the last failure
+    job.watch(member)
+    job.journal.add("spawned", **member.named(), owned=False, parent=found.ppid, name=found.name)
+    return True

@@ -1,0 +1,124 @@
+"""What /proc says of a process. Every function answers None or an empty value for a process that is gone."""
+
+from __future__ import annotations
+
+import os
+
+RUN_MARK = "GRPOTUI_RUN_ID"
+MEMBER_MARK = "GRPOTUI_RANK"
+
+
+class Stat:
+    """The fields of /proc/PID/stat that identify a process and say whether it lives.
+
+    `start` is in clock ticks since boot: with the boot id, the pid namespace and the pid it names one process.
+    """
+
+    __slots__ = ("exit_status", "name", "pgid", "ppid", "sid", "start", "state")
+
+    def __init__(self, raw: bytes) -> None:
+        close = raw.rindex(b")")  # the name may itself hold spaces and parentheses
+        fields = raw[close + 2 :].split()
+        self.name = raw[raw.index(b"(") + 1 : close].decode("utf-8", "replace")
+        self.state = fields[0].decode()
+        self.ppid, self.pgid, self.sid = int(fields[1]), int(fields[2]), int(fields[3])
+        self.start = int(fields[19])
+        self.exit_status = int(fields[49])
+
+
+def _read(path: str, limit: int = 1 << 20) -> bytes | None:
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        return os.read(fd, limit)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+
+
+def stat(pid: int) -> Stat | None:
+    """The process's stat line, or None when it is gone."""
+    raw = _read(f"/proc/{pid}/stat", 4096)
+    try:
+        return Stat(raw) if raw else None
+    except (ValueError, IndexError):
+        return None
+
+
+def is_alive(pid: int, start: int) -> bool:
+    """Whether the very process that was recorded still runs: same start time, and no zombie."""
+    found = stat(pid)
+    return found is not None and found.start == start and found.state not in "ZX"
+
+
+def is_running(pid: int) -> bool:
+    """Whether the pid is in use by a process that is no zombie."""
+    found = stat(pid)
+    return found is not None and found.state not in "ZX"
+
+
+def zombie_status(pid: int, start: int) -> int | None:
+    """Raw wait status of an unreaped process that is not our child (stat field 52), or None.
+
+    The kernel prints 0 there to readers without ptrace access. /proc/PID/io asks for the same access, so a
+    status counts only where that file can be read: a hidden status must not read as success.
+    """
+    found = stat(pid)
+    if found is None or found.start != start or found.state != "Z":
+        return None
+    if found.exit_status == 0 and _read(f"/proc/{pid}/io", 16) is None:
+        return None
+    return found.exit_status
+
+
+def environment(pid: int) -> dict[str, str]:
+    """The environment a process was started with; programs that rewrite their title may have erased it."""
+    raw = _read(f"/proc/{pid}/environ") or b""
+    pairs = (item.partition(b"=") for item in raw.split(b"\0") if item)
+    return {key.decode("utf-8", "replace"): value.decode("utf-8", "replace") for key, _, value in pairs}
+
+
+def title(pid: int) -> str:
+    """First word of the command line (a rewritten title such as `VLLM::EngineCore` is one word)."""
+    raw = _read(f"/proc/{pid}/cmdline", 256) or b""
+    return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+def children(pid: int) -> list[int]:
+    """Direct children, whichever thread started them. May skip one while others exit: ask again."""
+    found: list[int] = []
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return found
+    for thread in threads:
+        raw = _read(f"/proc/{pid}/task/{thread}/children")
+        if raw:
+            found.extend(map(int, raw.split()))
+    return found
+
+
+def pids() -> list[int]:
+    """All processes of this pid namespace."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def marked(run: str) -> list[int]:
+    """Processes that carry the mark of this run in their environment."""
+    return [pid for pid in pids() if environment(pid).get(RUN_MARK) == run]
+
+
+def boot_id() -> str:
+    """Random id of this boot of the kernel."""
+    return (_read("/proc/sys/kernel/random/boot_id") or b"unknown").decode().strip()
+
+
+def pid_namespace() -> str:
+    """Id of the pid namespace, such as `pid:[4026531836]`."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return "unknown"
