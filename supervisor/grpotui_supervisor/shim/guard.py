@@ -10,6 +10,7 @@ import fcntl
 import os
 import signal
 import sys
+import time
 
 from grpotui_supervisor.shim import ending, kernel, procfs, spawning, specification, takeover, worker
 from grpotui_supervisor.shim.job import Job
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import BinaryIO
 
+_LOCK_TRIES = 25
 _BUSY = 75  # EX_TEMPFAIL: another shim owns this run
 
 
@@ -57,12 +59,15 @@ def _leave_the_launcher() -> None:
 
 def _lock(directory: str) -> int | None:
     fd = os.open(f"{directory}/shim.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        report("another shim owns this run")
-        return None
-    return fd
+    for _ in range(_LOCK_TRIES):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.02)  # a client that only asks whether we live holds it for microseconds
+        else:
+            return fd
+    report("another shim owns this run")
+    return None
 
 
 def _free_standard_streams() -> None:

@@ -22,7 +22,7 @@ class Job:
     def __init__(self, directory: str, spec: Specification) -> None:
         self.directory = directory
         self.spec = spec
-        self.journal = Journal(f"{directory}/ranks.jsonl", spec.node)
+        self.journal = Journal(f"{directory}/ranks.jsonl", spec.node, writer="shim")
         self.table = Table()
         self.stopping = Stopping(spec.limits)
         self.handled_requests: set[str] = set()

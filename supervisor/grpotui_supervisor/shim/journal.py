@@ -1,4 +1,4 @@
-"""The append-only record `ranks.jsonl`: one JSON object a line, each one `write()` on an O_APPEND descriptor.
+"""An append-only record file: one JSON object a line, each one `write()` on an O_APPEND descriptor.
 
 Nothing here raises on a full or failing disk: lines wait in memory, in order, and are written when the disk takes
 them again. A death is reaped only after its line was written (`is_written`), so that until then the kernel's zombie
@@ -33,14 +33,15 @@ def report(text: str) -> None:
         return
     _said[:] = [text]
     with contextlib.suppress(OSError):
-        os.write(2, f"grpotui shim {os.getpid()}: {text}\n".encode("utf-8", "replace"))
+        os.write(2, f"grpotui {os.getpid()}: {text}\n".encode("utf-8", "replace"))
 
 
 class Journal:
-    """Writer of one record file. `node` is the name of this machine's place in the run, such as `node-0`."""
+    """The one writer of a file: `writer` says which program; `node` is this machine's name in the run (`node-0`)."""
 
-    def __init__(self, path: str, node: str) -> None:
+    def __init__(self, path: str, node: str, *, writer: str) -> None:
         self._node = node
+        self._writer = writer
         self._fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._waiting: deque[dict[str, object]] = deque()
         self._torn = False
@@ -58,7 +59,7 @@ class Journal:
         self._torn = size > 0 and os.pread(self._fd, 1, size - 1) != b"\n"
         if size == 0:
             self.add(
-                "header", schema=SCHEMA, writer="shim", version=__version__, node=self._node,
+                "header", schema=SCHEMA, writer=self._writer, version=__version__, node=self._node,
                 boot=procfs.boot_id(), pidns=procfs.pid_namespace(),
             )  # fmt: skip
 

@@ -14,7 +14,7 @@ class Stat:
     `start` is in clock ticks since boot: with the boot id, the pid namespace and the pid it names one process.
     """
 
-    __slots__ = ("exit_status", "name", "pgid", "ppid", "sid", "start", "state")
+    __slots__ = ("cpu_ticks", "exit_status", "name", "pgid", "ppid", "rss_pages", "sid", "start", "state")
 
     def __init__(self, raw: bytes) -> None:
         close = raw.rindex(b")")  # the name may itself hold spaces and parentheses
@@ -22,7 +22,9 @@ class Stat:
         self.name = raw[raw.index(b"(") + 1 : close].decode("utf-8", "replace")
         self.state = fields[0].decode()
         self.ppid, self.pgid, self.sid = int(fields[1]), int(fields[2]), int(fields[3])
+        self.cpu_ticks = int(fields[11]) + int(fields[12])
         self.start = int(fields[19])
+        self.rss_pages = int(fields[21])
         self.exit_status = int(fields[49])
 
 
@@ -72,6 +74,14 @@ def zombie_status(pid: int, start: int) -> int | None:
     if found.exit_status == 0 and _read(f"/proc/{pid}/io", 16) is None:
         return None
     return found.exit_status
+
+
+def written_bytes(pid: int) -> int:
+    """Bytes that the process has handed to write calls, to files and anything else; 0 where that is hidden."""
+    for line in (_read(f"/proc/{pid}/io", 4096) or b"").splitlines():
+        if line.startswith(b"wchar:"):
+            return int(line[6:])
+    return 0
 
 
 def environment(pid: int) -> dict[str, str]:

@@ -93,6 +93,8 @@ class Stopping:
     def ask(self, kind: str, why: str) -> None:
         """A person wants the run to end: `interrupt`, `stop` or `kill`."""
         self.asked = True
+        if kind == "interrupt" and self.plan is not None and self.plan.kind == "interrupt":
+            self.plan = None  # asked for once more: INT is sent once more
         self.begin(kind, why)
 
     def hold(self, now: int, seconds: float) -> int:

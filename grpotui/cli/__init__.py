@@ -1,0 +1,95 @@
+"""The command line: arguments in, exit code out. One file a command, imported only when it is used.
+
+This is the only place where an error of the user's becomes a message and an exit code.
+"""
+
+import importlib
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+from grpotui_supervisor import __version__
+from grpotui_supervisor.errors import GrpotuiError, ProfileError
+
+COMMANDS: tuple[tuple[str, str], ...] = (
+    ("launch", "Start a run and follow it; it outlives this terminal."),
+    ("attach", "Follow a run that is under way, or has ended."),
+    ("status", "What the operating system said of every rank."),
+    ("runs", "All runs of this machine, newest first."),
+    ("stop", "End a run: INT, then TERM, then KILL."),
+    ("replay", "A run as it was at a moment."),
+    ("info", "Paths, versions, and what this kernel can tell."),
+)
+"""Name and help of each command; its code is `grpotui.cli.<name>.command`."""
+
+
+class _Lazy(click.Group):
+    """Knows its commands by name and help, so that `--help` imports none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's interface)
+        return [name for name, _ in COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in dict(COMMANDS):
+            return None
+        command = importlib.import_module(f"grpotui.cli.{cmd_name}").command
+        return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib  # noqa: PLC0415  (only for a mistake)
+
+            near = difflib.get_close_matches(args[0], dict(COMMANDS), 1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"{error.message}{hint}", ctx) from None
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="grpotui")
+def cli() -> None:
+    r"""Start GRPO and PPO training, watch it, and know how every rank really ended.
+
+    \b
+    grpotui launch demo                 a tiny GRPO run, no GPU needed
+    grpotui launch profile.toml         your own
+    grpotui status                      what became of it
+    """
+
+
+def main() -> NoReturn:
+    """Entry of the `grpotui` command."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except GrpotuiError as error:
+        show(error)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader has gone; nothing is left to say
+        sys.exit(141)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def show(error: GrpotuiError) -> None:
+    """Prints an error on stderr: what failed, its evidence, and what to do next."""
+    click.echo(f"grpotui: {error}", err=True)
+    if isinstance(error, ProfileError):
+        for problem in error.problems:
+            click.echo(problem, err=True)
+    if error.hint:
+        click.echo(f"  {error.hint}", err=True)

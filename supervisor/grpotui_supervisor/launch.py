@@ -1,0 +1,262 @@
+"""Starting a run: from a profile to processes, and the shim and monitor that stay with them.
+
+`prepare` decides everything and starts nothing (`--dry-run` prints it); `start` carries it out.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from grpotui_supervisor import facts, rundir, supervisors
+from grpotui_supervisor.errors import StartError, UsageError
+from grpotui_supervisor.model import redact
+from grpotui_supervisor.model.placeholders import expand
+from grpotui_supervisor.shim import procfs
+from grpotui_supervisor.source.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from grpotui_supervisor.model.profile import Launch, Profile
+    from grpotui_supervisor.profiles import LoadedProfile
+    from grpotui_supervisor.rundir import RunDirectory
+
+_WRAPPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "probes", "exit_wrapper.py")
+_DEFAULTS = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "PYTHONUNBUFFERED": "1", "TQDM_MININTERVAL": "5"}
+"""Under the user's own settings: devices numbered as nvidia-smi does, no line lost in a buffer, short bars."""
+_PORTS = range(20000, 32768)
+"""Below the range that the kernel takes ports of outgoing connections from, so that none sits on ours."""
+_SPAWN_SECONDS = 120.0
+UNKNOWN_DIRECTORY = "<run directory>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """One process to be started."""
+
+    member: str
+    rank: int | None
+    role: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    """Only what is set for this process, on top of the job's environment."""
+    cwd: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Exactly what will be started."""
+
+    profile: Profile
+    starts: tuple[Start, ...]
+    environment: Mapping[str, str]
+    """Of every process: the caller's, with the profile's on top."""
+    wrapped: bool
+    """Whether a worker is to run under the exit wrapper."""
+
+
+def prepare(
+    loaded: LoadedProfile, environment: Mapping[str, str], *, cwd: str, run_dir: str = UNKNOWN_DIRECTORY
+) -> Plan:
+    """Fills in placeholders, environment and port.
+
+    Raises:
+        UsageError: a placeholder cannot be filled in, or the port that the profile asks for is in use.
+    """
+    profile, launch = loaded.profile, loaded.profile.launch
+    base = {k: v for k, v in environment.items() if k not in (procfs.RUN_MARK, procfs.MEMBER_MARK, "GRPOTUI_RUN_DIR")}
+    env = {**_DEFAULTS, **base, **launch.env}
+    words = _placeholders(loaded, run_dir)
+    starts = [
+        Start(
+            member=name,
+            rank=None,
+            role="companion",
+            argv=expand(companion.argv, words),
+            env=dict(companion.env),
+            cwd=_folder(companion.cwd, loaded, cwd),
+        )
+        for name, companion in profile.companions.items()
+    ]
+    folder = _folder(launch.cwd, loaded, cwd)
+    if launch.mode == "ranks":
+        starts += _ranks(launch, words, folder)
+    else:
+        starts.append(
+            Start(member="driver", rank=None, role="driver", argv=expand(launch.argv, words), env={}, cwd=folder)
+        )
+    return Plan(
+        profile=profile,
+        starts=tuple(starts),
+        environment=env,
+        wrapped=any("{wrapper}" in word for word in launch.argv),
+    )
+
+
+def _placeholders(loaded: LoadedProfile, run_dir: str) -> dict[str, tuple[str, ...]]:
+    words = {
+        "grpotui_python": (sys.executable,),
+        "profile_dir": (os.path.dirname(loaded.path),),
+        "run_dir": (run_dir,),
+        "wrapper": (sys.executable, "-I", "-S", _WRAPPER),
+    }
+    return {**words, "python": expand(loaded.profile.launch.python, words)}
+
+
+def _folder(wanted: str | None, loaded: LoadedProfile, cwd: str) -> str:
+    return cwd if wanted is None else os.path.normpath(os.path.join(os.path.dirname(loaded.path), wanted))
+
+
+def _ranks(launch: Launch, words: dict[str, tuple[str, ...]], folder: str) -> list[Start]:
+    count = launch.nproc or 1
+    port = _wanted_port(launch) or _free_port()
+    shared = {
+        "WORLD_SIZE": str(count),
+        "LOCAL_WORLD_SIZE": str(count),
+        "MASTER_ADDR": launch.env.get("MASTER_ADDR", "127.0.0.1"),
+        "MASTER_PORT": str(port),
+    }
+    return [
+        Start(
+            member=str(rank),
+            rank=rank,
+            role="rank",
+            argv=expand(launch.argv, {**words, "rank": (str(rank),), "master_port": (str(port),)}),
+            env={"RANK": str(rank), "LOCAL_RANK": str(rank), **shared},
+            cwd=folder,
+        )
+        for rank in range(count)
+    ]
+
+
+def _wanted_port(launch: Launch) -> int | None:
+    if "MASTER_PORT" not in launch.env:
+        return None
+    port = int(launch.env["MASTER_PORT"])
+    if not _is_free(port):
+        raise UsageError(
+            f"MASTER_PORT {port} of the profile is in use on this machine",
+            hint="leave MASTER_PORT out and a free one is chosen, or end what holds it (ss -ltnp)",
+        )
+    return port
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # TIME_WAIT of the last run is no user
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+    return True
+
+
+def _free_port() -> int:
+    """A random one: two launches in the same second must not find the same."""
+    for port in random.SystemRandom().sample(_PORTS, 50):
+        if _is_free(port):
+            return port
+    raise UsageError("no free port found for MASTER_PORT", hint="set MASTER_PORT in [launch.env]")
+
+
+def start(loaded: LoadedProfile, environment: Mapping[str, str], *, cwd: str) -> RunDirectory:
+    """Makes the run directory and starts shim and monitor; returns without waiting for the ranks.
+
+    Raises:
+        UsageError: see `prepare`.
+        RunDirectoryError: the state directory is unsafe, read-only or full.
+        StartError: the shim did not come up.
+    """
+    prepare(loaded, environment, cwd=cwd)  # a mistake must not leave a run behind
+    directory = rundir.create(rundir.root(environment), loaded.profile.name)
+    plan = prepare(loaded, environment, cwd=cwd, run_dir=directory.path)
+    rundir.write_facts(directory, _document(directory, loaded, plan, cwd))
+    supervisors.start_shim(directory, specification(directory, plan), plan.environment)
+    supervisors.start_monitor(directory)
+    return directory
+
+
+def _document(directory: RunDirectory, loaded: LoadedProfile, plan: Plan, cwd: str) -> dict[str, Any]:
+    own = {name: value for item in plan.starts for name, value in item.env.items()}
+    secrets = redact.secret_values({**plan.environment, **own})
+    document = facts.collect(directory, loaded, plan.environment, cwd=cwd, secrets=secrets)
+    document["wrapped"] = plan.wrapped
+    document["members"] = [
+        {
+            "member": item.member,
+            "rank": item.rank,
+            "role": item.role,
+            "argv": redact.arguments(item.argv, secrets),
+            "env": redact.environment(item.env, secrets)[0],
+            "cwd": item.cwd,
+        }
+        for item in plan.starts
+    ]
+    return document
+
+
+def specification(directory: RunDirectory, plan: Plan) -> dict[str, Any]:
+    """What the shim gets over stdin; the only form in which the whole environment leaves this process."""
+    launch = plan.profile.launch
+    marks = {procfs.RUN_MARK: directory.run_id, "GRPOTUI_RUN_DIR": directory.path}
+    return {
+        "run": directory.run_id,
+        "node": "node-0",
+        "env": dict(plan.environment),
+        "observe": launch.mode == "command",
+        "pidfd_info": plan.environment.get("GRPOTUI_PIDFD_INFO") != "off",
+        "limits": limits(launch),
+        "starts": [
+            {
+                "member": item.member,
+                "rank": item.rank,
+                "role": item.role,
+                "argv": list(item.argv),
+                "cwd": item.cwd,
+                "env": {**item.env, **marks, procfs.MEMBER_MARK: item.member},
+            }
+            for item in plan.starts
+        ],
+    }
+
+
+def limits(launch: Launch) -> dict[str, Any]:
+    """The profile's times in the shim's words, in seconds."""
+    return {
+        "grace": launch.grace_seconds,
+        "teardown_grace": launch.teardown_grace_seconds,
+        "leftover_grace": launch.leftover_grace_seconds,
+        "leftovers": launch.leftovers,
+        "interrupt": launch.interrupt_seconds,
+        "terminate": launch.terminate_seconds,
+    }
+
+
+def wait_for_spawn(directory: RunDirectory, *, seconds: float = _SPAWN_SECONDS) -> Source:
+    """Until every process is started or one has failed to.
+
+    Raises:
+        StartError: the shim is gone before that.
+    """
+    source, deadline = Source(directory), time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        alive = directory.is_locked("shim.lock")
+        source.update(None)
+        if source.run.spawn_done or source.run.done:
+            return source
+        if source.run.shim is not None and not alive:
+            raise StartError(
+                f"the shim of {directory.run_id} ended while it started the ranks", hint=_look_at(directory)
+            )
+        time.sleep(0.005)
+    raise StartError(f"{directory.run_id} did not start within {seconds:g} s", hint=_look_at(directory))
+
+
+def _look_at(directory: RunDirectory) -> str:
+    return f"see {directory.file('shim.err')}; grpotui status {directory.run_id} shows what is left"

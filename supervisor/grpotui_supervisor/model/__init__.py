@@ -1,0 +1,1 @@
+"""What a run is made of, as values: frozen dataclasses and pure functions. No file, process, device or clock."""

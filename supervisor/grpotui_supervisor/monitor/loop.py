@@ -1,0 +1,173 @@
+"""The monitor's loop."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from grpotui_supervisor import host
+from grpotui_supervisor.follow import Records
+from grpotui_supervisor.model.run_state import phase
+from grpotui_supervisor.monitor import judging
+from grpotui_supervisor.monitor.holding import SECONDS, Holding
+from grpotui_supervisor.monitor.sizes import Sizes
+from grpotui_supervisor.monitor.watching import Watch
+from grpotui_supervisor.rules.left_early import ID as LEFT_EARLY
+from grpotui_supervisor.shim import procfs
+from grpotui_supervisor.shim.journal import Journal, report
+from grpotui_supervisor.source.source import MARGIN_NS, Source
+
+if TYPE_CHECKING:
+    from grpotui_supervisor.model.finding import Finding
+    from grpotui_supervisor.rundir import RunDirectory
+
+_PERIOD_S = 0.25
+_SAMPLE_NS = 2_000_000_000
+_HEARTBEAT_NS = 10_000_000_000
+_NOTABLE = 0.01
+"""Change of a member's memory, as a share, that is worth a line before the heartbeat."""
+
+
+def run(directory: RunDirectory) -> None:
+    """Monitors the run to its end; returns at once when another monitor does already."""
+    if not _lock(directory):
+        return
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    monitor = Monitor(directory)
+    while not monitor.round():
+        time.sleep(_PERIOD_S)
+
+
+def _lock(directory: RunDirectory) -> bool:
+    fd = os.open(directory.file("monitor.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    for _ in range(25):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.02)  # a client that only asks whether we live holds it for microseconds
+        else:
+            return True
+    return False
+
+
+class Monitor:
+    """State of the loop; what it knows of the run it reads back from the records, as every client does."""
+
+    def __init__(self, directory: RunDirectory) -> None:
+        self._directory = directory
+        self._source = Source(directory)
+        self._source.update(None)
+        node = str(self._source.facts.get("node", "node-0"))
+        self._timeline, self._host, self._findings = (
+            Journal(directory.file(f"{name}.jsonl"), node, writer="monitor")
+            for name in ("timeline", "host", "findings")
+        )
+        for journal in (self._timeline, self._host, self._findings):
+            journal.begin()
+        self._say_since_when()
+        self._sizes = Sizes(directory, self._timeline, known=self._source.logs.sizes())
+        self._judge = judging.Judge(self._source)
+        self._records = Records(directory.file("ranks.jsonl"))
+        self._holding = Holding()
+        self._watch = Watch(use_info=os.environ.get("GRPOTUI_PIDFD_INFO") != "off")
+        self._sampled_m = 0
+        self._told: dict[str, tuple[int, int]] = {}
+        self._unsupervised = False
+
+    def round(self) -> bool:
+        """One look at everything; True when the run is over and its last output is on record."""
+        try:
+            return self._look()
+        except Exception as error:  # noqa: BLE001  (a fault in one look must not end the record of the logs)
+            report(f"monitor: {type(error).__name__}: {error}")
+            return False
+
+    def _look(self) -> bool:
+        supervised = self._directory.is_locked("shim.lock")
+        self._sizes.look()
+        if not supervised:
+            time.sleep(MARGIN_NS / 1e9)  # whatever the shim wrote before it let go of its lock counts
+        self._source.update_live()
+        run = self._source.run
+        self._watch.follow(run)
+        self._find()
+        self._sample()
+        self._hold()
+        if run.done or (not supervised and self._without_shim()):
+            self._sizes.look()
+            return True
+        return False
+
+    def _say_since_when(self) -> None:
+        """A gap: from the last sign of an earlier monitor to now, nobody saw when a log grew."""
+        last = _times(self._timeline)
+        stat = procfs.stat(os.getpid())
+        if last:
+            self._timeline.add("gap", from_m=max(last + _times(self._host)))
+        self._timeline.add("monitor", pid=os.getpid(), start=stat.start if stat else None)
+
+    def _find(self) -> None:
+        for finding in self._judge.look(self._source, self._records.until(self._source.as_of)):
+            self._findings.add("raised", **judging.fields(finding))
+            self._act(finding)
+
+    def _act(self, finding: Finding) -> None:
+        if finding.id == LEFT_EARLY and finding.member is not None:
+            rank = self._source.run.members[finding.member].rank
+            self._directory.request("fail", member=finding.member, rank=rank, why=finding.evidence)
+
+    def _hold(self) -> None:
+        why = self._holding.reason(self._source, time.monotonic_ns())
+        if why is not None:
+            self._directory.request("hold", seconds=SECONDS, why=why)
+
+    def _sample(self) -> None:
+        now = time.monotonic_ns()
+        if now - self._sampled_m < _SAMPLE_NS:
+            return
+        self._sampled_m = now
+        members = [m for m in self._source.run.members.values() if m.is_open and m.pid is not None]
+        found = host.trees([m.pid for m in members if m.pid is not None])
+        for member in members:
+            tree = found.get(member.pid or 0)
+            if tree is not None and self._is_news(member.key, tree.rss_bytes, now):
+                self._host.add(
+                    "member",
+                    member=member.key,
+                    rss_bytes=tree.rss_bytes,
+                    cpu_s=tree.cpu_s,
+                    processes=tree.processes,
+                )
+        machine = host.machine()
+        if self._is_news("", machine["memory_available_bytes"], now):
+            self._host.add("host", **machine)
+
+    def _is_news(self, key: str, value: int, now: int) -> bool:
+        before, since = self._told.get(key, (0, 0))
+        if abs(value - before) <= _NOTABLE * before and now - since < _HEARTBEAT_NS:
+            return False
+        self._told[key] = (value, now)
+        return True
+
+    def _without_shim(self) -> bool:
+        """No shim holds the lock and the record has no `done`: what can still be learned goes on our record."""
+        run = self._source.run
+        if not self._unsupervised:
+            self._unsupervised = True
+            self._host.add("unsupervised")
+        for member, how in self._watch.ends(run):
+            named = {"member": member.key, "rank": member.rank, "role": member.role, "pid": member.pid}
+            if how is not None:
+                self._host.add("exit", **named, start=member.start, **how, sent=list(member.sent))
+            else:
+                event = "lost" if member.owned else "not_observable"
+                self._host.add(event, **named, start=member.start, reason="it ended while no shim was there to see it")
+        return phase(self._source.run) == "ended"
+
+
+def _times(journal: Journal) -> list[int]:
+    times = [record.get("m") for record in journal.read() if record["ev"] != "header"]
+    return [moment for moment in times if isinstance(moment, int)]

@@ -1,0 +1,114 @@
+"""What has changed in a run since the last look: the one stream that line-by-line front ends print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grpotui_supervisor.model.members import Starting
+from grpotui_supervisor.model.run_state import Plan, RunPhase, RunState, phase
+
+if TYPE_CHECKING:
+    from grpotui_supervisor.model.finding import Finding
+    from grpotui_supervisor.model.members import Member
+    from grpotui_supervisor.source.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseChanged:
+    """The run is now in this state."""
+
+    phase: RunPhase
+
+
+@dataclass(frozen=True, slots=True)
+class MemberChanged:
+    """A member was started, or has ended."""
+
+    member: Member
+
+
+@dataclass(frozen=True, slots=True)
+class Signalled:
+    """A step of a plan was carried out: this signal was sent."""
+
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The peers of a failed rank are spared, and why."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """A finding."""
+
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """A row of metrics: its index in the columns, and its step where the log tells."""
+
+    row: int
+    step: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unwatched:
+    """For so long no monitor ran."""
+
+    seconds: float
+
+
+Change = PhaseChanged | MemberChanged | Signalled | Held | Raised | Stepped | Unwatched
+
+
+class Changes:
+    """Compares the source with what it was at the last call."""
+
+    def __init__(self) -> None:
+        self._phase: RunPhase | None = None
+        self._members: dict[str, Member] = {}
+        self._plan: Plan | None = None
+        self._hold: str | None = None
+        self._findings: set[tuple[str, str | None]] = set()
+        self._rows = 0
+        self._gaps = 0
+
+    def of(self, source: Source, run: RunState) -> list[Change]:
+        """New since the last call, in the order in which a reader wants to hear it. `run` may be the settled one."""
+        found: list[Change] = [*self._process_changes(run)]
+        gaps = source.logs.gaps[self._gaps :]
+        self._gaps += len(gaps)
+        found += [Unwatched((end - begin) / 1e9) for begin, end in gaps]
+        rows = range(self._rows, source.logs.steps)
+        self._rows = source.logs.steps
+        found += [Stepped(row, source.logs.step_of(row)) for row in rows]
+        fresh = source.findings.keys() - self._findings
+        self._findings |= fresh
+        found += [Raised(finding) for key, finding in source.findings.items() if key in fresh]
+        now = phase(run)
+        if now != self._phase:
+            self._phase = now
+            found.append(PhaseChanged(now))
+        return found
+
+    def _process_changes(self, run: RunState) -> list[Change]:
+        found: list[Change] = []
+        for key, member in run.members.items():
+            before = self._members.get(key)
+            known = before.state if before is not None else Starting()
+            if member.state != known:
+                found.append(MemberChanged(member))
+        self._members = dict(run.members)
+        if run.plan is not None and run.plan != self._plan:
+            found.append(Signalled(run.plan))
+        self._plan = run.plan
+        if run.hold is not None and run.hold != self._hold:
+            found.append(Held(run.hold))
+        self._hold = run.hold
+        return found

@@ -1,0 +1,131 @@
+"""`Source`: the fold over the record files of one run."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from grpotui_supervisor.follow import Records
+from grpotui_supervisor.model.finding import Finding
+from grpotui_supervisor.model.run_state import RunState, advance
+from grpotui_supervisor.model.wrapper_exits import overlay
+from grpotui_supervisor.shim import procfs
+from grpotui_supervisor.source.logs import Logs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from grpotui_supervisor.rundir import RunDirectory
+
+MARGIN_NS = 20_000_000
+"""A writer stamps a line just before it writes it, so "now" is not complete yet; a moment 20 ms ago is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Memory and CPU of a member's process tree, at `m`."""
+
+    m: int
+    rss_bytes: int
+    cpu_s: float
+    processes: int
+
+
+class Source:
+    """The state of a run as of the last `update`.
+
+    Attributes:
+        facts: run.json.
+        run: the processes, as recorded.
+        logs: metrics and output times.
+        findings: those raised and not cleared, oldest first.
+        samples: last memory and CPU sample of each member.
+    """
+
+    def __init__(self, directory: RunDirectory, *, with_logs: bool = True) -> None:
+        """`with_logs=False` folds the processes only: a list of many runs need not read their logs."""
+        self.directory = directory
+        self.facts: dict[str, Any] = directory.facts()
+        self._with_logs = with_logs
+        self.logs = Logs(directory, self.facts)
+        self.findings: dict[tuple[str, str | None], Finding] = {}
+        self.samples: dict[str, Sample] = {}
+        self.as_of: int | None = None
+        """Monotonic nanoseconds; None: everything recorded."""
+        self.start_t: float | None = None
+        """Unix time of the first record."""
+        self._folded = RunState()
+        self._files = {
+            name: Records(directory.file(f"{name}.jsonl")) for name in ("ranks", "host", "findings", "timeline")
+        }
+        self._wrappers: dict[str, Records] = {}
+        self._wrapper_exits: list[dict[str, Any]] = []
+
+    @property
+    def run(self) -> RunState:
+        """Members, failures, stops, and how far the run is."""
+        return overlay(self._folded, self._wrapper_exits) if self._wrapper_exits else self._folded
+
+    def update(self, until: int | None) -> None:
+        """Takes in everything that was on record at `until` (monotonic nanoseconds); never goes back.
+
+        Raises:
+            SchemaError: a newer grpotui wrote the run.
+        """
+        self.as_of = until
+        processes = [*self._files["ranks"].until(until), *self._files["host"].until(until)]
+        for record in sorted(processes, key=lambda r: int(r["m"])):
+            self._folded = advance(self._folded, record)
+            if self.start_t is None and isinstance(record.get("t"), float):
+                self.start_t = record["t"]
+            if record["ev"] == "member":
+                self._take_sample(record)
+        for record in self._files["findings"].until(until):
+            self._take_finding(record)
+        if self._with_logs:
+            for record in self._files["timeline"].until(until):
+                self.logs.take(record)
+        self._read_wrappers(until)
+
+    def update_live(self) -> None:
+        """As of now, less the margin that makes the answer final; another boot's clock says nothing about now."""
+        self.update(time.monotonic_ns() - MARGIN_NS if self.same_boot else None)
+
+    @property
+    def same_boot(self) -> bool:
+        """Whether the run's monotonic times are those of the running kernel."""
+        return bool(self.facts.get("host", {}).get("boot") == procfs.boot_id())
+
+    @property
+    def start_m(self) -> int | None:
+        """When the run began, by the monotonic clock of its boot."""
+        return self._folded.first_m
+
+    def _take_sample(self, record: Mapping[str, Any]) -> None:
+        try:
+            sample = Sample(record["m"], int(record["rss_bytes"]), float(record["cpu_s"]), int(record["processes"]))
+        except (KeyError, TypeError, ValueError):
+            return
+        self.samples[str(record["member"])] = sample
+
+    def _take_finding(self, record: Mapping[str, Any]) -> None:
+        key = (str(record.get("id")), record.get("member"))
+        if record["ev"] == "cleared":
+            self.findings.pop(key, None)
+        elif record["ev"] == "raised":
+            names = ("id", "severity", "evidence", "threshold", "next", "step", "member")
+            self.findings[key] = Finding(**{name: record.get(name) for name in names})  # type: ignore[arg-type]
+
+    def _read_wrappers(self, until: int | None) -> None:
+        if not self.facts.get("wrapped"):
+            return
+        folder = self.directory.file("ranks")
+        for member in sorted(os.listdir(folder)):
+            for name in sorted(os.listdir(f"{folder}/{member}")):
+                if name.startswith("wrapper-"):
+                    path = f"{folder}/{member}/{name}"
+                    self._wrappers.setdefault(path, Records(path))
+        for records in self._wrappers.values():
+            self._wrapper_exits += [r for r in records.until(until) if r["ev"] == "exit" and "how" in r]

@@ -1,0 +1,168 @@
+"""The status document of a run: the one form in which its state is shown, printed and compared.
+
+`SCHEMA` and `schemas/status.schema.json` go together. Nothing unknown is ever shown as 0: it is null, or absent.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from grpotui_supervisor.model.members import (
+    Exited,
+    FailedToStart,
+    Killed,
+    Lost,
+    Member,
+    MemberState,
+    NotObservable,
+    Running,
+    Starting,
+)
+from grpotui_supervisor.model.run_state import FirstFailure, RunState, phase, verdict
+from grpotui_supervisor.source.liveness import View, settle
+
+if TYPE_CHECKING:
+    from grpotui_supervisor.model.finding import Finding
+    from grpotui_supervisor.source.source import Source
+
+SCHEMA = 1
+_NO_GPU = "GPU memory is not sampled by this version"
+
+
+def status(source: Source, view: View | None = None) -> dict[str, Any]:
+    """The document, as of the source's last update.
+
+    With a `view` (live) the supervisors' own state is in it, and ends that nobody recorded are looked up; without one
+    (replay at a moment) it holds what was on record then.
+    """
+    run = source.run if view is None else settle(source.run, view)
+    reader = source.logs.reader
+    return {
+        "schema": SCHEMA,
+        "run": source.directory.run_id,
+        "directory": source.directory.path,
+        "as_of": _as_of(source),
+        "framework": source.logs.framework,
+        "state": phase(run),
+        "verdict": verdict(run),
+        "training_complete": reader.training_complete if reader else False,
+        "stop_asked": run.stop_asked,
+        "plan": None if run.plan is None else {"kind": run.plan.kind, "signal": run.plan.signal, "why": run.plan.why},
+        "hold": run.hold,
+        "supervision": None if view is None else _supervision(view, run),
+        "monitor": _monitor(source, view),
+        "ranks": [_member(source, m) for m in sorted(run.members.values(), key=_order)],
+        "first_failure": _first_failure(run),
+        "leftovers": [{"pid": x.pid, "name": x.name, "member": x.member} for x in run.leftovers.values()]
+        if run.ranks_done
+        else [],
+        "step": reader.step if reader else None,
+        "steps_total": reader.steps_total if reader else None,
+        "phase": reader.phase if reader else None,
+        "metrics": {key: number(value) for key, value in sorted(source.logs.latest_metrics().items())},
+        "gpus": [],
+        "gpu_unavailable": _NO_GPU,
+        "findings": [finding_fields(f) for f in source.findings.values()],
+    }
+
+
+def number(value: float) -> float | str:
+    """JSON has no word for what is not finite: those are the strings nan, inf and -inf."""
+    return value if math.isfinite(value) else str(value)
+
+
+def state_fields(state: MemberState) -> dict[str, Any]:  # noqa: PLR0911  (one line a case)
+    """A member's state as fields: `state`, and what belongs to it."""
+    match state:
+        case Starting():
+            return {"state": "starting"}
+        case Running():
+            return {"state": "running"}
+        case Exited(code):
+            return {"state": "exited", "code": code, "signal": None, "core_dumped": False}
+        case Killed(signal, _, core_dumped):
+            return {"state": "killed", "code": None, "signal": signal, "core_dumped": core_dumped}
+        case FailedToStart(errno, error):
+            return {"state": "failed_to_start", "errno": errno, "reason": error}
+        case Lost(reason):
+            return {"state": "lost", "reason": reason}
+        case NotObservable(reason):
+            return {"state": "not_observable", "reason": reason}
+
+
+def finding_fields(found: Finding) -> dict[str, Any]:
+    """A finding as it stands in every JSON output."""
+    names = ("id", "severity", "step", "member", "evidence", "threshold", "next")
+    return {name: getattr(found, name) for name in names}
+
+
+def _order(member: Member) -> tuple[int, int, int, str]:
+    kind = {"driver": 0, "rank": 1}.get(member.role, 2)
+    return kind, member.rank if member.rank is not None else -1, member.start or 0, member.key
+
+
+def _as_of(source: Source) -> dict[str, Any]:
+    moment = source.as_of if source.as_of is not None else source.run.last_m
+    offset = None if moment is None or source.start_m is None else (moment - source.start_m) / 1e9
+    return {"offset_s": offset, "m": moment}
+
+
+def _supervision(view: View, run: RunState) -> dict[str, Any]:
+    return {
+        "shim_alive": view.shim_alive,
+        "guard_lost": run.guard_lost,
+        "takeovers": run.takeovers,
+        "place": view.place,
+        "can_control": view.can_control,
+    }
+
+
+def _monitor(source: Source, view: View | None) -> dict[str, Any]:
+    start = source.start_m or 0
+    gaps = [{"offset_s": (begin - start) / 1e9, "seconds": (end - begin) / 1e9} for begin, end in source.logs.gaps]
+    return {"alive": None if view is None else view.monitor_alive, "gaps": gaps}
+
+
+def _member(source: Source, member: Member) -> dict[str, Any]:
+    sample = source.samples.get(member.key) if member.is_open else None
+    return {
+        "rank": member.rank,
+        "member": member.key,
+        "node": member.node,
+        "role": member.role,
+        "owned": member.owned,
+        "pid": member.pid,
+        **state_fields(member.state),
+        "sent": list(member.sent),
+        "output_age_s": _age(source, source.logs.last_output_m(member.key)),
+        "ended_offset_s": None
+        if member.ended_m is None or source.start_m is None
+        else (member.ended_m - source.start_m) / 1e9,
+        "rss_bytes": None if sample is None else sample.rss_bytes,
+        "max_rss_bytes": member.max_rss_bytes,
+    }
+
+
+def _age(source: Source, moment: int | None) -> float | None:
+    now = source.as_of if source.as_of is not None else source.run.last_m
+    return None if moment is None or now is None else round(max(0, now - moment) / 1e9, 3)
+
+
+def _first_failure(run: RunState) -> dict[str, Any] | None:
+    first = run.first_failure
+    if first is None:
+        return None
+    how = {"how": "left_early"} if first.state is None else state_fields(first.state)
+    how["how"] = how.pop("state", "left_early")
+    return {"rank": first.rank, "member": first.member, **how, "seconds_before_next": _seconds_before_next(run, first)}
+
+
+def _seconds_before_next(run: RunState, first: FirstFailure) -> float | None:
+    """Until the next rank or driver ended, whatever its end; None while none has."""
+    later = [
+        m.ended_m - first.m
+        for m in run.members.values()
+        if m.ended_m is not None and m.key != first.member and (m.leads or not m.owned) and m.ended_m >= first.m
+    ]
+    return min(later) / 1e9 if later else None

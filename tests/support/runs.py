@@ -1,0 +1,210 @@
+"""Real runs in a state directory of their own, and their certain end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from support.waiting import wait_until
+
+from grpotui_supervisor.shim import procfs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RANK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rank.py")
+SHIM = os.path.join(os.path.dirname(procfs.__file__))
+
+
+def rank_argv(mode: str, until: float | None = None) -> list[str]:
+    """Words that start the test rank in that mode."""
+    return [sys.executable, "-I", "-S", RANK, mode, *([] if until is None else [repr(until)])]
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    """Whole JSON objects of a record file; what is torn or garbage is left out, as every reader does."""
+    found = []
+    for line in path.read_bytes().split(b"\n") if path.exists() else []:
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict):
+            found.append(record)
+    return found
+
+
+def kill(pid: int) -> None:
+    """SIGKILL by pid; a process that is gone is fine."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+@dataclass
+class ShimRun:
+    """A run whose shim was started directly, without launch and monitor."""
+
+    path: Path
+    run: str = "test-run"
+    started: subprocess.Popen[bytes] | None = None
+
+    def start(self, argvs: list[list[str]], *, env: dict[str, str] | None = None, **specification: Any) -> ShimRun:
+        """Starts the shim with one rank for each argv; returns when the specification is handed over."""
+        for folder in ("control", "ranks"):
+            (self.path / folder).mkdir(parents=True, exist_ok=True)
+        starts = [
+            {
+                "member": str(rank),
+                "rank": rank,
+                "role": "rank",
+                "argv": argv,
+                "cwd": "/tmp",
+                "env": {procfs.RUN_MARK: self.run, procfs.MEMBER_MARK: str(rank)},
+            }
+            for rank, argv in enumerate(argvs)
+        ]
+        document = {"run": self.run, "node": "node-0", "env": {**os.environ, **(env or {})}, "starts": starts}
+        return self.hand_over({**document, **specification})
+
+    def hand_over(self, document: dict[str, Any], *, prefix: tuple[str, ...] = ()) -> ShimRun:
+        """Starts the shim with this specification; `prefix` are words in front of the interpreter."""
+        with (self.path / "shim.err").open("ab") as stderr:
+            self.started = subprocess.Popen(
+                [*prefix, sys.executable, "-I", "-S", SHIM, str(self.path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                start_new_session=True,
+            )
+        self.started.communicate(json.dumps(document).encode(), timeout=20)
+        return self
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        return records(self.path / "ranks.jsonl")
+
+    def of(self, *kinds: str) -> list[dict[str, Any]]:
+        """Records of these kinds."""
+        return [r for r in self.records if r.get("ev") in kinds]
+
+    def wait_for(self, kind: str, *, count: int = 1, seconds: float = 20.0) -> list[dict[str, Any]]:
+        """Waits until that many records of the kind are there."""
+        return wait_until(
+            lambda: found if len(found := self.of(kind)) >= count else [],
+            seconds=seconds,
+            what=f"{count} × {kind} in {self.path}: {[r['ev'] for r in self.records]}",
+        )
+
+    def wait_done(self, seconds: float = 30.0) -> list[dict[str, Any]]:
+        """Waits for `done` and the end of both shim processes; returns all records."""
+        self.wait_for("done", seconds=seconds)
+        wait_until(lambda: not self.shim_pids(), what="the shim's end")
+        return self.records
+
+    def ends(self) -> dict[int, tuple[Any, ...]]:
+        """Rank → (how, code or signal); fails when a rank has two records."""
+        exits = self.of("exit")
+        assert len({e["member"] for e in exits}) == len(exits), f"doubled: {exits}"
+        return {e["rank"]: (e["how"], e["signal"] or e["code"]) for e in exits}
+
+    def shim_pids(self) -> list[int]:
+        """Guard and worker, as far as they live."""
+        named = [(r.get(n), r.get(f"{n}_start")) for r in self.of("shim", "takeover") for n in ("guard", "worker")]
+        return [pid for pid, start in dict(named).items() if pid and start and procfs.is_alive(pid, start)]
+
+    def clean(self) -> None:
+        """Ends everything of the run: shim first, so that nothing is recorded or restarted."""
+        for pid in self.shim_pids():
+            kill(pid)
+        wait_until(lambda: not [kill(pid) for pid in procfs.marked(self.run) if procfs.is_running(pid)], seconds=10)
+        if self.started is not None and self.started.poll() is None:
+            self.started.kill()
+
+
+@dataclass
+class Home:
+    """A state root with the runs that a test launches through the command line."""
+
+    path: Path
+    processes: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "GRPOTUI_HOME": str(self.path), "PYTHONWARNINGS": "error"}
+
+    def profile(self, text: str, name: str = "test.toml") -> str:
+        """Writes a profile beside the state root; returns its path."""
+        path = self.path.parent / name
+        path.write_text(text)
+        return str(path)
+
+    def ranks_profile(self, *modes: str, launch: str = "", more: str = "") -> str:
+        """A profile whose ranks end as the modes say (by rank), with test-sized times."""
+        chooser = "import os,sys;m=sys.argv[2:][int(os.environ['RANK'])];os.execv(sys.executable,[sys.executable,'-I','-S',sys.argv[1],*m.split()])"
+        argv = json.dumps(["{grpotui_python}", "-I", "-S", "-c", chooser, RANK, *modes])
+        return self.profile(
+            f'name = "test"\n[launch]\nmode = "ranks"\nnproc = {len(modes)}\nargv = {argv}\n'
+            "grace_seconds = 0.5\nterminate_seconds = 0.5\ninterrupt_seconds = 0.5\nleftover_grace_seconds = 0.5\n"
+            f"{launch}\n{more}"
+        )
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "grpotui", *words]
+
+    def run(self, *words: str, timeout: float = 60, **options: Any) -> subprocess.CompletedProcess[str]:
+        """`grpotui WORDS`, to its end."""
+        env = {**self.environment, **options.pop("env", {})}
+        return subprocess.run(
+            self.command(*words), env=env, capture_output=True, text=True, timeout=timeout, check=False, **options
+        )
+
+    def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
+        """`grpotui WORDS`, in the background."""
+        env = {**self.environment, **options.pop("env", {})}
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        process = subprocess.Popen(self.command(*words), env=env, text=True, **streams)
+        self.processes.append(process)
+        return process
+
+    def launch(self, profile: str, *words: str) -> str:
+        """`launch --detach`; returns the run id."""
+        done = self.run("launch", profile, "--detach", *words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def status(self, run: str | None = None) -> dict[str, Any]:
+        """`status --json`."""
+        done = self.run("status", *([run] if run else []), "--json")
+        assert done.returncode == 0, done.stderr
+        document = json.loads(done.stdout)
+        assert isinstance(document, dict)
+        return document
+
+    def wait_for_state(self, run: str, state: str, seconds: float = 30) -> dict[str, Any]:
+        """Waits until `status` shows the run in that state."""
+        return wait_until(lambda: s if (s := self.status(run))["state"] == state else None, seconds=seconds, what=state)
+
+    def directory(self, run: str) -> Path:
+        return self.path / "runs" / run
+
+    def records(self, run: str, file: str = "ranks") -> list[dict[str, Any]]:
+        return records(self.directory(run) / f"{file}.jsonl")
+
+    def clean(self) -> None:
+        """Ends every process that a run of this home left, by pid."""
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+        for directory in (self.path / "runs").glob("*"):
+            ShimRun(directory, run=directory.name).clean()
+            for record in records(directory / "timeline.jsonl"):
+                if record.get("ev") == "monitor" and procfs.is_alive(record["pid"], record["start"]):
+                    kill(record["pid"])
