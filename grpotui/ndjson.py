@@ -10,6 +10,7 @@ import click
 from grpotui_supervisor.source.changes import (
     Change,
     Held,
+    LeftBehind,
     MemberChanged,
     PhaseChanged,
     Raised,
@@ -47,6 +48,8 @@ class NdJson:
                     _print("signal", signal=plan.signal, plan=plan.kind, why=plan.why)
                 case Held(why):
                     _print("hold", why=why)
+                case LeftBehind(left):
+                    _print("leftover", pid=left.pid, name=left.name, member=left.member)
                 case Raised(finding):
                     _print("finding", **finding_fields(finding))
                 case Unwatched(seconds):

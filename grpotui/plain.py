@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grpotui.text import ending, member_name, step_line, verdict_line
+from grpotui.text import ending, inert, member_name, step_line, verdict_line
 from grpotui_supervisor.model.members import Running
 from grpotui_supervisor.source.changes import (
     Change,
     Held,
+    LeftBehind,
     MemberChanged,
     PhaseChanged,
     Raised,
@@ -52,8 +53,6 @@ class Plain:
         click.echo(verdict_line(document), err=True)
         if code == 4 and code_from == "grpotui":
             click.echo("but the profile's [expect] was not met: see grpotui status", err=True)
-        for left in document["leftovers"]:
-            click.echo(f"still alive: pid {left['pid']} {left['name']}", err=True)
 
     def notice(self, text: str) -> None:
         """Something that is said about this client, not about the run."""
@@ -67,6 +66,9 @@ class Plain:
                 return f"{plan.signal} sent ({plan.kind}: {plan.why})"
             case Held(why):
                 return f"peers are spared: {why}"
+            case LeftBehind(left):
+                of = f" of rank {left.member}" if left.member else ""
+                return f"still alive: pid {left.pid}, {inert(left.name)}{of}"
             case Raised(f):
                 return f"{f.severity.upper()} {f.id}: {f.evidence} (limit: {f.threshold}). Next: {f.next}"
             case Unwatched(seconds):

@@ -15,7 +15,7 @@ KeyPath = tuple[str | int, ...]
 """Table and key names from the top of the document; a number is the index in an array."""
 
 # Possessive repeats (`++`, `*+`): an unclosed quote must not send the expression back over a whole file.
-_BLANK = re.compile(r"(?:[ \t\r\n]++)*+")
+_BLANK = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+)*+")
 _BASIC = r'"(?:[^"\\\n]|\\.)*+"'
 _LITERAL = r"'[^'\n]*+'"
 _PART = re.compile(rf"[A-Za-z0-9_-]++|{_BASIC}|{_LITERAL}")
@@ -193,7 +193,7 @@ class _Scanner:
                 self._at += 1
                 _separate(nested, char)
             elif found := _STRING.match(self._text, self._at) or _BARE_VALUE.match(self._text, self._at):
-                self._at = found.end()
+                self._at = max(found.end(), self._at + 1)
             if not nested:
                 return
             path = self._inside(nested[-1])

@@ -49,6 +49,8 @@ class Plan:
     """`interrupt`, `stop`, `kill` (asked for), `failure`, `companions` or `leftovers`."""
     why: str
     signal: str
+    m: Nanoseconds
+    """When this signal was sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +241,8 @@ def _not_observable(state: RunState, record: Record) -> RunState:
 def _first_failure(state: RunState, record: Record) -> RunState:
     if state.first_failure is not None or record.get("how") != "left_early":
         return state  # every other failure follows from its exit record
-    early = FirstFailure(member=str(record["member"]), rank=record["rank"], state=None, m=record["m"])
+    ended = state.members[record["member"]].ended_m or record["m"]  # it was found out only after the grace
+    early = FirstFailure(member=str(record["member"]), rank=record["rank"], state=None, m=ended)
     return replace(state, first_failure=early)
 
 
@@ -256,7 +259,7 @@ def _orphan_exit(state: RunState, record: Record) -> RunState:
 
 
 def _stop(state: RunState, record: Record) -> RunState:
-    plan = Plan(kind=str(record["plan"]), why=str(record["why"]), signal=str(record["signal"]))
+    plan = Plan(kind=str(record["plan"]), why=str(record["why"]), signal=str(record["signal"]), m=record["m"])
     return replace(state, plan=plan, stop_asked=state.stop_asked or plan.kind in _ASKED)
 
 

@@ -72,12 +72,13 @@ def _judge(state: State, now: int) -> tuple[State, tuple[Finding, ...]]:
     if now - left_m <= state.grace_ns:
         return state, ()
     rank = dict(state.ranks)[member]
+    peers = "1 peer lives on" if len(state.alive) == 1 else f"{len(state.alive)} peers live on"
     found = Finding(
         id=ID,
         severity="critical",
         step=state.step,
         member=member,
-        evidence=f"rank {rank} exited 0 at step {state.step} of {state.steps_total}; {len(state.alive)} peers live on",
+        evidence=f"rank {rank} exited 0 at step {state.step} of {state.steps_total}; {peers}",
         threshold=f"peers alive {state.grace_ns / 1e9:g} s later, training not complete",
         next="read its last lines: it left the training loop by itself (sys.exit, an empty data shard, an early stop)",
     )

@@ -10,7 +10,7 @@ from grpotui_supervisor.model.run_state import Plan, RunPhase, RunState, phase
 
 if TYPE_CHECKING:
     from grpotui_supervisor.model.finding import Finding
-    from grpotui_supervisor.model.members import Member
+    from grpotui_supervisor.model.members import Leftover, Member
     from grpotui_supervisor.source.source import Source
 
 
@@ -43,6 +43,13 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftBehind:
+    """A process of the run that lives although every rank has ended."""
+
+    leftover: Leftover
+
+
+@dataclass(frozen=True, slots=True)
 class Raised:
     """A finding."""
 
@@ -64,7 +71,7 @@ class Unwatched:
     seconds: float
 
 
-Change = PhaseChanged | MemberChanged | Signalled | Held | Raised | Stepped | Unwatched
+Change = PhaseChanged | MemberChanged | Signalled | Held | LeftBehind | Raised | Stepped | Unwatched
 
 
 class Changes:
@@ -75,6 +82,7 @@ class Changes:
         self._members: dict[str, Member] = {}
         self._plan: Plan | None = None
         self._hold: str | None = None
+        self._left: set[int] = set()
         self._findings: set[tuple[str, str | None]] = set()
         self._rows = 0
         self._gaps = 0
@@ -98,17 +106,21 @@ class Changes:
         return found
 
     def _process_changes(self, run: RunState) -> list[Change]:
-        found: list[Change] = []
-        for key, member in run.members.items():
-            before = self._members.get(key)
-            known = before.state if before is not None else Starting()
-            if member.state != known:
-                found.append(MemberChanged(member))
+        timed: list[tuple[int, Change]] = [(m.ended_m or 0, MemberChanged(m)) for m in self._changed_members(run)]
         self._members = dict(run.members)
         if run.plan is not None and run.plan != self._plan:
-            found.append(Signalled(run.plan))
+            timed.append((run.plan.m, Signalled(run.plan)))
         self._plan = run.plan
+        found = [change for _, change in sorted(timed, key=lambda pair: pair[0])]
+        if run.ranks_done:
+            found += [LeftBehind(left) for pid, left in run.leftovers.items() if pid not in self._left]
+            self._left |= run.leftovers.keys()
         if run.hold is not None and run.hold != self._hold:
             found.append(Held(run.hold))
         self._hold = run.hold
         return found
+
+    def _changed_members(self, run: RunState) -> list[Member]:
+        """Those with another state than at the last call."""
+        known = {key: member.state for key, member in self._members.items()}
+        return [m for key, m in run.members.items() if m.state != known.get(key, Starting())]
