@@ -10,14 +10,14 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from support.waiting import wait_until
-
 from grpotui_supervisor.shim import procfs
+from support.waiting import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 RANK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rank.py")
+CHOOSER = os.path.join(os.path.dirname(RANK), "choose_mode.py")
 SHIM = os.path.join(os.path.dirname(procfs.__file__))
 
 
@@ -99,7 +99,7 @@ class ShimRun:
         return wait_until(
             lambda: found if len(found := self.of(kind)) >= count else [],
             seconds=seconds,
-            what=f"{count} × {kind} in {self.path}: {[r['ev'] for r in self.records]}",
+            what=f"{count} {kind} records in {self.path}: {[r['ev'] for r in self.records]}",
         )
 
     def wait_done(self, seconds: float = 30.0) -> list[dict[str, Any]]:
@@ -137,7 +137,7 @@ class Home:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {**os.environ, "GRPOTUI_HOME": str(self.path), "PYTHONWARNINGS": "error"}
+        return {**os.environ, "GRPOTUI_HOME": str(self.path)}
 
     def profile(self, text: str, name: str = "test.toml") -> str:
         """Writes a profile beside the state root; returns its path."""
@@ -145,18 +145,18 @@ class Home:
         path.write_text(text)
         return str(path)
 
-    def ranks_profile(self, *modes: str, launch: str = "", more: str = "") -> str:
+    def ranks_profile(self, *modes: str, launch: str = "", more: str = "", grace: float = 0.5) -> str:
         """A profile whose ranks end as the modes say (by rank), with test-sized times."""
-        chooser = "import os,sys;m=sys.argv[2:][int(os.environ['RANK'])];os.execv(sys.executable,[sys.executable,'-I','-S',sys.argv[1],*m.split()])"
-        argv = json.dumps(["{grpotui_python}", "-I", "-S", "-c", chooser, RANK, *modes])
+        argv = json.dumps(["{grpotui_python}", "-I", "-S", CHOOSER, *modes])
         return self.profile(
             f'name = "test"\n[launch]\nmode = "ranks"\nnproc = {len(modes)}\nargv = {argv}\n'
-            "grace_seconds = 0.5\nterminate_seconds = 0.5\ninterrupt_seconds = 0.5\nleftover_grace_seconds = 0.5\n"
+            f"grace_seconds = {grace}\n"
+            "terminate_seconds = 0.5\ninterrupt_seconds = 0.5\nleftover_grace_seconds = 0.5\n"
             f"{launch}\n{more}"
         )
 
     def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "grpotui", *words]
+        return [sys.executable, "-W", "error", "-m", "grpotui", *words]
 
     def run(self, *words: str, timeout: float = 60, **options: Any) -> subprocess.CompletedProcess[str]:
         """`grpotui WORDS`, to its end."""

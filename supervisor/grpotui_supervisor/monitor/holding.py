@@ -12,16 +12,18 @@ if TYPE_CHECKING:
 
 SECONDS = 3.0
 """How long one request holds; it is renewed every second while its reason lasts."""
-_PERIOD_NS = 1_000_000_000
-_BUSY_BYTES = 256 * 1024
-"""Written in one period: a checkpoint is far above it, the chatter of a rank that hangs in a collective far below."""
+_RENEW_NS = 1_000_000_000
+_BUSY_BYTES = 64 * 1024
+"""Written from one look to the next, a quarter of a second: a checkpoint is far above it, the chatter of a rank that
+hangs in a collective far below."""
 
 
 class Holding:
-    """Looks once a second whether there is a reason to hold."""
+    """Looks, in every round after a failure, whether there is a reason to hold."""
 
     def __init__(self) -> None:
         self._looked_m = 0
+        self._asked_m = 0
         self._written: dict[int, int] = {}
 
     def reason(self, source: Source, now: int) -> str | None:
@@ -29,17 +31,16 @@ class Holding:
         run = source.run
         if run.first_failure is None or run.ranks_done or run.stop_asked or run.plan is not None:
             return None
-        if now - self._looked_m < _PERIOD_NS:
-            return None
         since, self._looked_m = self._looked_m, now
         peers = [m for m in run.members.values() if m.leads and m.is_open and m.pid is not None]
         busy = [m for m in peers if self._writes(m) or self._prints(source, m, since)]
-        if source.logs.reader is not None and source.logs.reader.training_complete and peers:
+        complete = source.logs.reader is not None and source.logs.reader.training_complete and bool(peers)
+        if not (complete or busy) or now - self._asked_m < _RENEW_NS:
+            return None
+        self._asked_m = now
+        if complete:
             return "training is complete: the other ranks may be saving"
-        if busy:
-            names = ", ".join(m.key for m in busy)
-            return f"still writing: {names}"
-        return None
+        return f"still writing: {', '.join(m.key for m in busy)}"
 
     def _writes(self, member: Member) -> bool:
         pid = member.pid or 0
