@@ -187,12 +187,12 @@ def _file_block(file: str, lines: list[str], place: Place | None, problem: Probl
     quoting = f"; quote it: {problem.rewrite}" if problem.rewrite else ""
     text = f"{spelled(problem.path)}: {problem.message}{quoting}".removeprefix(": ")
     if place is None:  # a key that is missing at the top: no line to show
-        return Place(1, 1, 0), f"{visible(file)}:1:1: {text}"
+        return Place(1, 1, 0), visible(f"{file}:1:1: {text}")
     return place, problem_block(file, lines, place, text)
 
 
 def _setting_block(word: str, reason: str) -> str:
-    return f"--set {visible(word)}: {reason}"
+    return visible(f"--set {word}: {reason}")
 
 
 def _error(file: str, problems: Sequence[str]) -> ProfileError:

@@ -8,7 +8,7 @@ _KEPT = "\t\u00a0\u3000"  # spaces that str.isprintable() does not count as prin
 
 def problem_block(file: str, lines: list[str], place: Place, text: str) -> str:
     """Return the block for a problem at a place in the file."""
-    head = f"{visible(file)}:{place.line}:{place.column}: {text}"
+    head = f"{visible(file)}:{place.line}:{place.column}: {visible(text)}"
     line, before = _window(visible(lines[place.line - 1]), place.column - 1)
     number = str(place.line)
     mark = _padding(line[:before]) + "^" * max(1, place.width)

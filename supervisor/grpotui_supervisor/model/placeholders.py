@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from grpotui_supervisor.errors import UsageError
+from grpotui_supervisor.model.excerpts import visible
 
 NAMES = ("python", "grpotui_python", "profile_dir", "run_dir", "rank", "master_port", "wrapper")
 """The training interpreter's words, grpotui's own interpreter, the folder of the profile, the run directory,
@@ -41,7 +42,7 @@ def misplaced(words: Sequence[str], values: Mapping[str, tuple[str, ...]]) -> tu
 
 
 def _counted(value: tuple[str, ...]) -> str:
-    return f"{len(value)} words ({' '.join(value)})" if value else "no word here"
+    return f"{len(value)} words ({visible(' '.join(value))})" if value else "no word here"
 
 
 def _expanded(word: str, values: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

@@ -196,7 +196,8 @@ def _spawned(state: RunState, record: Record) -> RunState:
 
 
 def _spawn_failed(state: RunState, record: Record) -> RunState:
-    how = FailedToStart(int(record["errno"]), str(record["error"]))
+    path = record.get("path")
+    how = FailedToStart(int(record["errno"]), str(record["error"]) + (f": {path}" if path else ""))
     state = _with_member(state, record["member"], **_place(record), state=how, ended_m=record["m"])
     return _note_failure(state, state.members[record["member"]])
 
@@ -204,8 +205,15 @@ def _spawn_failed(state: RunState, record: Record) -> RunState:
 def _spawn_done(state: RunState, record: Record) -> RunState:
     for key in record.get("not_started", ()):
         reason = FailedToStart(None, "not tried: another start had failed, or a stop came first")
-        state = _with_member(state, str(key), state=reason, ended_m=record["m"])
+        state = _with_member(state, str(key), **_place_of(str(key)), state=reason, ended_m=record["m"])
     return replace(state, spawn_done=True)
+
+
+def _place_of(key: str) -> dict[str, Any]:
+    """Rank and role of a member that has no record but its name."""
+    if key.isdecimal():
+        return {"rank": int(key), "role": "rank"}
+    return {"rank": None, "role": "driver" if key == "driver" else "companion"}
 
 
 def _exit(state: RunState, record: Record) -> RunState:

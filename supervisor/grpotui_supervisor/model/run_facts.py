@@ -1,0 +1,46 @@
+"""The types of what readers rely on in run.json. What is not named here may hold anything."""
+
+import msgspec
+
+
+class _Launch(msgspec.Struct):
+    mode: str = "ranks"
+    grace_seconds: float = 10.0
+
+
+class _Expect(msgspec.Struct):
+    steps: int | None = None
+
+
+class _Logs(msgspec.Struct):
+    logging_steps: int | None = None
+
+
+class _Profile(msgspec.Struct):
+    framework: str = "auto"
+    launch: _Launch = msgspec.field(default_factory=_Launch)
+    expect: _Expect = msgspec.field(default_factory=_Expect)
+    logs: _Logs = msgspec.field(default_factory=_Logs)
+
+
+class _Host(msgspec.Struct):
+    hostname: str = ""
+    boot: str = ""
+    pidns: str = ""
+
+
+class _Facts(msgspec.Struct):
+    schema: int
+    node: str = "node-0"
+    wrapped: bool = False
+    host: _Host = msgspec.field(default_factory=_Host)
+    profile: _Profile = msgspec.field(default_factory=_Profile)
+
+
+def fault(document: object) -> str | None:
+    """Why the document cannot be read as a run's facts, with the place in it; None: it can."""
+    try:
+        msgspec.convert(document, _Facts)
+    except msgspec.ValidationError as error:
+        return str(error)
+    return None
