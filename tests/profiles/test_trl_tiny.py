@@ -1,11 +1,13 @@
-"""The TRL profile: its parts without torch, and real runs of it where an interpreter with TRL is at hand."""
+"""The TRL profile: its parts without torch, and real runs of it.
+
+`GRPOTUI_TEST_TRAINER` names the interpreter for those; without it they are skipped.
+"""
 
 import functools
 import os
 import runpy
 import socket
 import subprocess
-import sys
 import time
 import tomllib
 from argparse import Namespace
@@ -21,7 +23,7 @@ from grpotui_supervisor.logs.trl import TrlReader
 
 PROFILES = Path(__file__).parents[2] / "profiles"
 SCRIPT = PROFILES / "trl_tiny.py"
-PYTHON = os.environ.get("GRPOTUI_TRAINER_PYTHON", sys.executable)
+PYTHON = os.environ.get("GRPOTUI_TEST_TRAINER", "")
 """The interpreter that has torch and TRL."""
 
 PATIENCE = 240.0  # importing torch and TRL takes 5 s on an idle machine, and a minute on a busy one
@@ -98,18 +100,15 @@ def run(folder: Path, *arguments: str) -> tuple[list[int], TrlReader]:
     return codes, reader
 
 
-@pytest.fixture
-def training() -> None:
-    code = "import importlib.util as u, sys; sys.exit(not (u.find_spec('trl') and u.find_spec('torch')))"
-    if subprocess.run([PYTHON, "-c", code], check=False).returncode:
-        pytest.skip(f"{PYTHON} has no TRL; set GRPOTUI_TRAINER_PYTHON to an interpreter that has")
-
-
-trainer = [pytest.mark.trainer, pytest.mark.timeout(2 * PATIENCE), pytest.mark.usefixtures("training")]
+REAL = (
+    pytest.mark.trainer,
+    pytest.mark.timeout(2 * PATIENCE),
+    pytest.mark.skipif(not PYTHON, reason="GRPOTUI_TEST_TRAINER names no interpreter with torch and TRL"),
+)
 
 
 def real(function: Any) -> Any:
-    return functools.reduce(lambda wrapped, mark: mark(wrapped), trainer, function)
+    return functools.reduce(lambda marked, mark: mark(marked), REAL, function)
 
 
 @real

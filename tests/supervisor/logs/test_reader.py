@@ -1,0 +1,104 @@
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.log_oracle import cut
+
+from grpotui_supervisor.logs.reader import CUT_MARK, LINE_LIMIT, Lines, number, plain
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0.098", 0.098),
+        ("-8.381903171539307e-08", -8.381903171539307e-08),
+        ("1e-06", 1e-06),
+        ("10", 10.0),
+        ("5.", 5.0),
+        (".5", 0.5),
+        ("+2", 2.0),
+        ("1E+22", 1e22),
+        ("inf", math.inf),
+        ("-inf", -math.inf),
+        ("-Infinity", -math.inf),
+        ("1e999", math.inf),
+        ("True", 1.0),
+        ("False", 0.0),
+        ("np.float64(0.5)", 0.5),
+        ("np.float32(-inf)", -math.inf),
+        ("np.int32(2)", 2.0),
+        ("9" * 400, math.inf),
+    ],
+)
+def test_numbers_as_python_and_numpy_print_them(text: str, value: float) -> None:
+    assert number(text) == value
+
+
+@pytest.mark.parametrize("text", ["nan", "NaN", "-nan", "np.float64(nan)"])
+def test_nan_is_a_number(text: str) -> None:
+    value = number(text)
+    assert value is not None
+    assert math.isnan(value)
+
+
+@pytest.mark.parametrize("text", ["", "-", ".", "e5", "1_000", "٣", "0x10", "1 2", "None", "np.float64(", "0.5)", "1e"])
+@pytest.mark.parametrize("after", ["", "…"])
+def test_anything_else_is_not(text: str, after: str) -> None:
+    assert number(text + after) is None
+
+
+def test_a_number_of_absurd_length_is_refused() -> None:
+    assert number("1" * 100_000) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("\x1b[36m(TaskRunner pid=1)\x1b[0m step:1", "(TaskRunner pid=1) step:1"),
+        ("\x1b[1;37m╭─\x1b[K", "╭─"),
+        ("\x1b]0;title\x07text", "text"),
+        ("\x1b]8;;http://x\x1b\\link", "link"),
+        ("a\x00b\x9bc\x7f", "abc"),
+        ("tab\tstays", "tab\tstays"),
+        ("cut off \x1b[3", "cut off 3"),
+    ],
+)
+def test_control_sequences_are_removed(text: str, rest: str) -> None:
+    assert plain(text) == rest
+
+
+def test_lines_end_at_newline_and_carriage_return() -> None:
+    lines = Lines()
+    assert lines.feed(b"one\r\ntwo\rthr") == ["one", "two"]
+    assert lines.head() == "thr"
+    assert lines.feed(b"ee\n\n\n") == ["three"]
+    assert lines.head() == ""
+
+
+def test_an_overlong_line_keeps_its_beginning_only() -> None:
+    lines = Lines()
+    for _ in range(100):
+        lines.feed(b"7" * (LINE_LIMIT // 10))
+    (line,) = lines.feed(b"\n")
+    assert line == "7" * LINE_LIMIT + CUT_MARK
+    assert lines.feed(b"next\n") == ["next"]
+
+
+def test_a_line_of_just_the_limit_is_whole() -> None:
+    assert Lines().feed(b"7" * LINE_LIMIT + b"\n") == ["7" * LINE_LIMIT]
+
+
+def test_no_look_ahead_into_an_unfinished_escape() -> None:
+    lines = Lines()
+    lines.feed(b" 10%| | 1/10 [\x1b]0; 20%| | 2/10 [")
+    assert lines.head() == " 10%| | 1/10 ["
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=8))
+def test_cutting_does_not_matter(data: bytes, places: list[int]) -> None:
+    whole, pieces = Lines(), Lines()
+    expected = whole.feed(data)
+    assert [line for block in cut(data, places) for line in pieces.feed(block)] == expected
+    assert pieces.head() == whole.head()

@@ -1,0 +1,66 @@
+"""Asking a shim for something: by file, by signal when no file can be written, and of a run that has none."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from support.runs import Home
+from support.waiting import wait_until
+
+from grpotui_supervisor import supervisors
+from grpotui_supervisor.errors import StartError
+from grpotui_supervisor.rundir import RunDirectory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def small_home(tmp_path: Path) -> Iterator[Home]:
+    """A state root on a file system of 1 MiB."""
+    path = tmp_path / "small"
+    path.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=0700", "none", path], check=False)
+    if mounted.returncode:
+        pytest.skip("mounting a small file system needs root")
+    home = Home(path / "home")
+    home.profile = Home(tmp_path / "x").profile  # type: ignore[method-assign]  (profiles lie outside)
+    yield home
+    home.clean()
+    wait_until(lambda: subprocess.run(["umount", path], check=False, capture_output=True).returncode == 0)
+
+
+def fill(path: Path) -> Path:
+    """Takes the last byte of the file system."""
+    filler = path / "filler"
+    with filler.open("wb", buffering=0) as file, pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+        while True:
+            file.write(b"x" * 4096)
+    return filler
+
+
+def test_a_run_on_a_full_disk_can_be_stopped(small_home: Home) -> None:
+    run = small_home.launch(small_home.ranks_profile("sleep", "stubborn"))
+    directory = RunDirectory(str(small_home.directory(run)))
+    filler = fill(small_home.path.parent)
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+        for _ in range(1000):
+            directory.request("hold")
+    supervisors.ask(directory, "stop", why="test")
+    filler.unlink()
+    document = small_home.wait_for_state(run, "ended")
+    assert document["verdict"] == "stopped"
+    assert [m["signal"] for m in document["ranks"]] == ["SIGINT", "SIGKILL"]
+
+
+def test_a_shim_that_cannot_start_says_why(home: Home) -> None:
+    run = home.launch(home.ranks_profile("exit0"))
+    home.wait_for_state(run, "ended")
+    directory = RunDirectory(str(home.directory(run)))
+    with pytest.raises(StartError, match="did not come up"):
+        supervisors.start_shim(directory, {"run": run}, os.environ)
