@@ -1,4 +1,4 @@
 """Measurements of the supervisor: `python -m tests.bench` prints them as a table, each beside its goal.
 
-Machines are noisy: CPU time where that is the question, medians everywhere, and a peer in the same run where there is one.
+Machines are noisy: CPU time where that is the question, medians everywhere, a peer in the same run where there is one.
 """

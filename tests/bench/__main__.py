@@ -8,7 +8,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), os.path.join(HERE, "..", "..", "supervisor"), os.path.join(HERE, "..", "..")]
 
-from tests.bench import measures  # noqa: E402
+from bench import measures  # noqa: E402
 
 MEASURES = (
     measures.shim_at_rest,

@@ -30,9 +30,8 @@ def profile(home: Home, launch_lines: str, more: str = "") -> str:
     argv = json.dumps(
         ["{python}", "-c", SHOW, "rank={rank}", "port={master_port}", "{profile_dir}", "{run_dir}", "{x}"]
     )
-    return home.profile(
-        f'name = "show"\n[launch]\nargv = {argv}\npython = "{{grpotui_python}}"\n{launch_lines}\n[launch.env]\nMINE = "1"\n{more}'
-    )
+    head = f'name = "show"\n[launch]\nargv = {argv}\npython = "{{grpotui_python}}"\n'
+    return home.profile(f'{head}{launch_lines}\n[launch.env]\nMINE = "1"\n{more}')
 
 
 def test_ranks_get_what_the_collectives_need(home: Home) -> None:

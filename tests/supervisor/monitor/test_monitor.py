@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.runs import RANK, kill
+from support.runs import kill
 from support.waiting import wait_until
 
 from grpotui_supervisor.probes.kernel import can_see_foreign_exits
@@ -66,8 +67,8 @@ def test_a_second_monitor_ends_at_once(home: Home) -> None:
 
 
 def test_a_peer_that_still_writes_is_spared(home: Home, tmp_path: object) -> None:
-    profile = home.ranks_profile("exit3", f"write {tmp_path}/checkpoint", launch="teardown_grace_seconds = 4.0", grace=1.5)
-    run = home.launch(profile)
+    modes = ("exit3", f"write {tmp_path}/checkpoint")
+    run = home.launch(home.ranks_profile(*modes, launch="teardown_grace_seconds = 4.0", grace=1.5))
     wait_until(lambda: [r for r in home.records(run) if r["ev"] == "hold"], what="a hold")
     document = home.wait_for_state(run, "ended", seconds=30)
     assert (document["first_failure"]["rank"], document["first_failure"]["code"]) == (0, 3)
@@ -145,10 +146,7 @@ def test_seen_from_another_boot_namespace_or_host(home: Home, change: dict[str, 
     kill(monitor)
     kill_shim(home, run)
     facts = home.directory(run) / "run.json"
-    text = facts.read_text()
-    import json  # noqa: PLC0415
-
-    document = json.loads(text)
+    document = json.loads(facts.read_text())
     document["host"].update(change)
     facts.write_text(json.dumps(document))
     shown = home.status(run)
@@ -157,4 +155,3 @@ def test_seen_from_another_boot_namespace_or_host(home: Home, change: dict[str, 
     assert shown["verdict"] in (None, "unknown")
     assert not shown["supervision"]["can_control"]
     assert procfs.is_running(pid)
-    assert RANK

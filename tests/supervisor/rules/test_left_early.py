@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from functools import reduce
+from typing import TYPE_CHECKING
 
 from grpotui_supervisor.model.events import Clock, Event, Launched, MemberEnded, MemberStarted, Progress, StopAsked
-from grpotui_supervisor.model.finding import Finding
 from grpotui_supervisor.rules.left_early import State, advance
+
+if TYPE_CHECKING:
+    from grpotui_supervisor.model.finding import Finding
 
 S = 1_000_000_000
 
