@@ -18,6 +18,7 @@ from grpotui_supervisor.monitor.watching import Watch
 from grpotui_supervisor.rules.left_early import ID as LEFT_EARLY
 from grpotui_supervisor.shim import procfs
 from grpotui_supervisor.shim.journal import Journal, report
+from grpotui_supervisor.source.liveness import look, settle
 from grpotui_supervisor.source.source import MARGIN_NS, Source
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ class Monitor:
             return False
 
     def _look(self) -> bool:
+        if not os.path.isdir(self._directory.path):
+            return True  # it was removed: there is nothing left to write to
         supervised = self._directory.is_locked("shim.lock")
         self._sizes.look()
         if not supervised:
@@ -153,7 +156,10 @@ class Monitor:
         return True
 
     def _without_shim(self) -> bool:
-        """No shim holds the lock and the record has no `done`: what can still be learned goes on our record."""
+        """No shim holds the lock and the record has no `done`: what can still be learned goes on our record.
+
+        Whether the run has ended is looked up and not read back, since a full disk may take none of it.
+        """
         run = self._source.run
         if not self._unsupervised:
             self._unsupervised = True
@@ -165,7 +171,7 @@ class Monitor:
             else:
                 event = "lost" if member.owned else "not_observable"
                 self._host.add(event, **named, start=member.start, reason="it ended while no shim was there to see it")
-        return phase(self._source.run) == "ended"
+        return phase(settle(self._source.run, look(self._directory, self._source.facts))) == "ended"
 
 
 def _times(journal: Journal) -> list[int]:

@@ -12,7 +12,9 @@ import pytest
 from support.runs import kill
 from support.waiting import wait_until
 
+from grpotui_supervisor.monitor import loop
 from grpotui_supervisor.probes.kernel import can_see_foreign_exits
+from grpotui_supervisor.rundir import RunDirectory
 from grpotui_supervisor.shim import procfs
 
 if TYPE_CHECKING:
@@ -56,13 +58,8 @@ def test_a_killed_monitor_is_replaced_and_the_gap_is_said(home: Home) -> None:
 def test_a_second_monitor_ends_at_once(home: Home) -> None:
     run = home.launch(home.ranks_profile("sleep"))
     first = monitor_pid(home, run)
-    directory = home.directory(run)
-    os.spawnvpe(
-        os.P_WAIT, "python3", ["python3", "-m", "grpotui_supervisor.monitor", str(directory)],
-        {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(os.path.dirname(procfs.__file__)))},
-    )  # fmt: skip
-    home.run("stop", run, "--now")
-    wait_until(lambda: not procfs.is_running(first), what="the monitor's end")
+    loop.run(RunDirectory(str(home.directory(run))))  # returns at once: this process gets no lock
+    assert procfs.is_running(first)
     assert [r["pid"] for r in home.records(run, "timeline") if r["ev"] == "monitor"] == [first]
 
 
