@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from grpotui.output import Data, say
 from grpotui_supervisor.source.changes import (
     Change,
     Held,
@@ -31,9 +30,12 @@ SCHEMA = 1
 class NdJson:
     """Prints changes as they come; the last line has the exit code, and whose word it is."""
 
+    def __init__(self) -> None:
+        self._data = Data()
+
     def begin(self, source: Source) -> None:
         """Which run this is."""
-        _print("run", run=source.directory.run_id, directory=source.directory.path)
+        self._print("run", run=source.directory.run_id, directory=source.directory.path)
 
     def show(self, source: Source, changes: list[Change]) -> None:
         """One line for each change."""
@@ -42,39 +44,38 @@ class NdJson:
                 case Stepped(row, step):
                     self._step(source, row, step)
                 case MemberChanged(m):
-                    _print("member", member=m.key, rank=m.rank, role=m.role, owned=m.owned, pid=m.pid,
-                           sent=list(m.sent), **state_fields(m.state))  # fmt: skip
+                    self._print("member", member=m.key, rank=m.rank, role=m.role, owned=m.owned, pid=m.pid,
+                                sent=list(m.sent), **state_fields(m.state))  # fmt: skip
                 case Signalled(plan):
-                    _print("signal", signal=plan.signal, plan=plan.kind, why=plan.why)
+                    self._print("signal", signal=plan.signal, plan=plan.kind, why=plan.why)
                 case Held(why):
-                    _print("hold", why=why)
+                    self._print("hold", why=why)
                 case LeftBehind(left):
-                    _print("leftover", pid=left.pid, name=left.name, member=left.member)
+                    self._print("leftover", pid=left.pid, name=left.name, member=left.member)
                 case Raised(finding):
-                    _print("finding", **finding_fields(finding))
+                    self._print("finding", **finding_fields(finding))
                 case Unwatched(seconds):
-                    _print("gap", seconds=seconds)
+                    self._print("gap", seconds=seconds)
                 case PhaseChanged(phase):
-                    _print("state", state=phase)
+                    self._print("state", state=phase)
 
-    def end(self, document: Mapping[str, Any], code: int, code_from: str) -> None:
+    def end(self, source: Source, document: Mapping[str, Any], code: int, code_from: str) -> None:  # noqa: ARG002
         """The last record."""
-        _print("end", exit_code=code, code_from=code_from, status=document)
+        self._print("end", exit_code=code, code_from=code_from, status=document)
 
     def notice(self, text: str) -> None:
         """Something that is said about this client, not about the run."""
-        click.echo(text, err=True)
+        say(f"grpotui: {text}")
 
     def _step(self, source: Source, row: int, step: int | None) -> None:
         reader = source.logs.reader
         raw = reader.columns.row(row) if reader is not None else {}
-        _print(
+        self._print(
             "step",
             step=step,
             metrics={key: number(value) for key, value in source.logs.metrics(row).items()},
             raw={key: number(value) for key, value in raw.items()},
         )
 
-
-def _print(ev: str, **fields: object) -> None:
-    click.echo(json.dumps({"schema": SCHEMA, "ev": ev, **fields}))
+    def _print(self, ev: str, **fields: object) -> None:
+        self._data.line(json.dumps({"schema": SCHEMA, "ev": ev, **fields}, allow_nan=False))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from grpotui.text import ending, inert, member_name, step_line, verdict_line
+from grpotui import last_words
+from grpotui.output import Data, say
+from grpotui.text import advice, ending, finding_line, inert, leftover_line, member_name, step_line, verdict_line
 from grpotui_supervisor.model.members import Running
 from grpotui_supervisor.source.changes import (
     Change,
@@ -19,7 +19,7 @@ from grpotui_supervisor.source.changes import (
     Stepped,
     Unwatched,
 )
-from grpotui_supervisor.source.status import number, state_fields
+from grpotui_supervisor.source.status import finding_fields, number, state_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,13 +27,18 @@ if TYPE_CHECKING:
     from grpotui_supervisor.model.members import Member
     from grpotui_supervisor.source.source import Source
 
+_UNSUPERVISED = "the shim is gone: nobody owns the processes of the run any more; grpotui stop ends them"
+
 
 class Plain:
     """Prints changes as they come."""
 
+    def __init__(self) -> None:
+        self._data = Data()
+
     def begin(self, source: Source) -> None:
         """Says which run this is."""
-        click.echo(f"run {source.directory.run_id}", err=True)
+        say(f"run {source.directory.run_id}")
 
     def show(self, source: Source, changes: list[Change]) -> None:
         """One line for each change."""
@@ -42,21 +47,24 @@ class Plain:
                 case Stepped(row, step):
                     total = source.logs.reader.steps_total if source.logs.reader else None
                     metrics = {key: number(value) for key, value in source.logs.metrics(row).items()}
-                    click.echo(step_line(step, total, metrics))
+                    self._data.line(inert(step_line(step, total, metrics)))
                 case _:
                     text = self._words(change)
                     if text:
-                        click.echo(text, err=True)
+                        say(text)
 
-    def end(self, document: Mapping[str, Any], code: int, code_from: str) -> None:
-        """The verdict."""
-        click.echo(verdict_line(document), err=True)
-        if code == 4 and code_from == "grpotui":
-            click.echo("but the profile's [expect] was not met: see grpotui status", err=True)
+    def end(self, source: Source, document: Mapping[str, Any], code: int, code_from: str) -> None:  # noqa: ARG002
+        """The verdict, and what a person would look at next."""
+        for line in last_words.of_first_failure(source, document):
+            say(line)
+        say(verdict_line(document))
+        next_step = advice(document)
+        if next_step:
+            say(next_step)
 
     def notice(self, text: str) -> None:
         """Something that is said about this client, not about the run."""
-        click.echo(text, err=True)
+        say(f"grpotui: {text}")
 
     def _words(self, change: Change) -> str | None:  # noqa: PLR0911  (one line a kind)
         match change:
@@ -67,14 +75,13 @@ class Plain:
             case Held(why):
                 return f"peers are spared: {why}"
             case LeftBehind(left):
-                of = f" of rank {left.member}" if left.member else ""
-                return f"still alive: pid {left.pid}, {inert(left.name)}{of}"
-            case Raised(f):
-                return f"{f.severity.upper()} {f.id}: {f.evidence} (limit: {f.threshold}). Next: {f.next}"
+                return leftover_line({"pid": left.pid, "name": left.name, "member": left.member})
+            case Raised(finding):
+                return finding_line(finding_fields(finding))
             case Unwatched(seconds):
                 return f"no monitor ran for {seconds:.1f} s: output of that time is shown late"
             case PhaseChanged(phase):
-                return None if phase in ("starting", "ended") else f"now {phase}"
+                return _UNSUPERVISED if phase == "unsupervised" else None  # other lines tell of the others
             case Stepped():
                 return None
 

@@ -23,10 +23,15 @@ SHORT = {
 }
 """Metrics of a step line, in its order, with the word that stands for each."""
 
+_ENOENT = 2
+_OBEYED = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
 
 def inert(text: str) -> str:
     """Text without control, escape and bidirectional characters, which a terminal would obey."""
-    return "".join(c if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn") else "\ufffd" for c in text)
+    if text.isprintable():
+        return text
+    return "".join("\ufffd" if unicodedata.category(c) in _OBEYED else c for c in text)
 
 
 def number(value: float | str) -> str:
@@ -73,8 +78,9 @@ def step_line(step: int | None, total: int | None, metrics: Mapping[str, float |
     """`step 12/60 reward 0.41 kl 0.002 …`: only what the framework printed."""
     where = "step ?" if step is None else f"step {step}"
     parts = [where if total is None or step is None else f"{where}/{total}"]
+    same = metrics.get("score/mean") == metrics.get("reward/mean")  # no KL penalty in the reward: one number
     for key, word in SHORT.items():
-        if key in metrics:
+        if key in metrics and not (same and key == "score/mean"):
             value = metrics[key]
             parts.append(f"{word} {seconds(value) if key.startswith('time/') else number(value)}")
     return " ".join(parts)
@@ -88,7 +94,7 @@ def ending(member: Mapping[str, Any]) -> str:
         case "killed":
             return f"killed by {member['signal']}" + (" (core dumped)" if member["core_dumped"] else "")
         case "failed_to_start":
-            return f"not started: {inert(str(member['reason']))}"
+            return f"not started: {member['reason']}"
         case "lost" | "not_observable" as state:
             return f"{state.replace('_', ' ')}: {member['reason']}"
         case state:
@@ -101,7 +107,26 @@ def member_name(member: Mapping[str, Any]) -> str:
         return f"rank {member['rank']}"
     if member["role"] == "driver":
         return "driver"
-    return f"{inert(str(member['role']))} {member['member']}"
+    return f"{member['role']} {member['member']}"
+
+
+def leftover_line(left: Mapping[str, Any]) -> str:
+    """A process of the run that outlived its ranks."""
+    whose = f" (of {_owner(left['member'])})" if left["member"] else ""
+    return f"still alive: pid {left['pid']} {left['name']}{whose}"
+
+
+def _owner(member: str) -> str:
+    return f"rank {member}" if member.isdecimal() else member
+
+
+def finding_line(found: Mapping[str, Any]) -> str:
+    """A finding: what was seen, against which limit, and what to look at next."""
+    step = f" at step {found['step']}" if found["step"] is not None else ""
+    return (
+        f"{found['severity'].upper()} {found['id']}{step}: {found['evidence']} "
+        f"(limit: {found['threshold']}). Next: {found['next']}"
+    )
 
 
 def verdict_line(document: Mapping[str, Any]) -> str:
@@ -111,36 +136,88 @@ def verdict_line(document: Mapping[str, Any]) -> str:
         return str(document["state"])
     complete = "training complete, then " if document["training_complete"] and verdict != "passed" else ""
     if first is not None:
-        how = {**first, "state": first["how"]}
-        name = f"rank {first['rank']}" if first["rank"] is not None else first["member"]
-        what = "left early (exit 0)" if first["how"] == "left_early" else ending(how)
-        before = first["seconds_before_next"]
-        gap = f", {before:.3g} s before the next" if before is not None else ""
-        return f"{verdict}: {complete}{name} {what}{gap}"
+        return f"{verdict}: {complete}{_failure(first)}{_others(document)}"
     return {
         "passed": "passed: every rank exited 0",
         "stopped": f"stopped: {complete}a stop was asked for, and no rank had failed before",
-        "unknown": f"unknown: {complete}at least one rank's exit was not seen",
+        "unknown": f"unknown: {complete}at least one rank's exit was not seen"
+        if document["ranks"]
+        else "unknown: nothing of it was started",
     }.get(verdict, str(verdict))
+
+
+def _failure(first: Mapping[str, Any]) -> str:
+    name = f"rank {first['rank']}" if first["rank"] is not None else first["member"]
+    what = "left early (exit 0)" if first["how"] == "left_early" else ending({**first, "state": first["how"]})
+    before = first["seconds_before_next"]
+    return f"{name} {what}" + (f", {before:.3g} s before the next" if before is not None else "")
+
+
+def _others(document: Mapping[str, Any]) -> str:
+    """What became of the peers, when they were many: one of them is easily taken for the cause."""
+    ended = [m for m in document["ranks"] if m["member"] != document["first_failure"]["member"] and "code" in m]
+    own = sum(1 for m in ended if not m["sent"] and m["code"] != 0)
+    sent = sum(1 for m in ended if m["sent"])
+    parts = [f"{own} failed after it"] if own else []
+    parts += [f"{sent} ended by grpotui"] if sent else []
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def advice(document: Mapping[str, Any]) -> str | None:
+    """What to do about a start that failed; other failures explain themselves in the log."""
+    first = document["first_failure"]
+    if first is None or first["how"] != "failed_to_start":
+        return None
+    if first["errno"] == _ENOENT:
+        return "  `launch --dry-run` shows the words; the interpreter: --set launch.python=/path/to/python"
+    return "  `launch --dry-run` shows the words that could not be started"
 
 
 def status_lines(document: Mapping[str, Any]) -> list[str]:
     """A status document as text."""
-    state = document["state"]
-    lines = [f"{document['run']}  {state if document['verdict'] is None else state + ', ' + verdict_line(document)}"]
-    if document["supervision"] and document["supervision"]["place"] != "here":
-        lines.append(f"seen from {document['supervision']['place']}: as last recorded, and it cannot be controlled")
+    lines = [f"{document['run']}  {_headline(document)}", *_circumstances(document)]
     if document["step"] is not None:
         lines.append(step_line(document["step"], document["steps_total"], document["metrics"]))
-    elif state in ("starting", "running"):
+    elif document["state"] in ("starting", "running"):
         lines.append("no step in the log yet")
+    lines += [finding_line(found) for found in document["findings"]]
     lines += _member_table(document)
-    lines += [f"leftover pid {x['pid']} {inert(x['name'])}" for x in document["leftovers"]]
-    lines += [f"no monitor ran for {gap['seconds']:.1f} s" for gap in document["monitor"]["gaps"]]
-    lines += [f"{f['severity'].upper()} {f['id']}: {f['evidence']}; {f['next']}" for f in document["findings"]]
+    lines += [leftover_line(left) for left in document["leftovers"]]
     if document["gpu_unavailable"]:
         lines.append(f"gpus: unavailable ({document['gpu_unavailable']})")
-    return lines
+    return [inert(line) for line in lines]
+
+
+def _headline(document: Mapping[str, Any]) -> str:
+    state, offset = document["state"], document["as_of"]["offset_s"]
+    if document["verdict"] is not None:
+        still = "" if state == "ended" else f"{state}; "
+        return still + verdict_line(document)
+    age = "" if offset is None else f", {duration(offset)} after the start"
+    return f"{state}{age}"
+
+
+def _circumstances(document: Mapping[str, Any]) -> list[str]:
+    """What makes this picture other than that of a run in good order."""
+    lines, supervision = [], document["supervision"]
+    if supervision is not None and supervision["place"] != "here":
+        lines.append(_PLACES[supervision["place"]])
+    if document["state"] == "unsupervised":
+        lines.append("nobody owns its processes any more: how they end may stay unknown; `grpotui stop` ends them")
+    if document["plan"] is not None and document["state"] != "ended":
+        plan = document["plan"]
+        lines.append(f"{plan['signal']} sent ({plan['kind']}: {plan['why']})")
+    if document["hold"] is not None:
+        lines.append(f"peers are spared: {document['hold']}")
+    return lines + [f"no monitor ran for {gap['seconds']:.1f} s" for gap in document["monitor"]["gaps"]]
+
+
+_PLACES = {
+    "elsewhere": "seen from another host: as last recorded, and it cannot be controlled from here",
+    "copy": "a copy of its directory: as last recorded, and it cannot be controlled",
+    "rebooted": "the host was rebooted since",
+    "other namespace": "it ran in another container (pid namespace), and cannot be controlled from here",
+}
 
 
 def _member_table(document: Mapping[str, Any]) -> list[str]:

@@ -3,13 +3,16 @@
 This is the only place where an error of the user's becomes a message and an exit code.
 """
 
+from __future__ import annotations
+
 import importlib
-import os
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
+from grpotui import output
+from grpotui.output import say
 from grpotui_supervisor import __version__
 from grpotui_supervisor.errors import GrpotuiError, ProfileError
 
@@ -23,6 +26,16 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("info", "Paths, versions, and what this kernel can tell."),
 )
 """Name and help of each command; its code is `grpotui.cli.<name>.command`."""
+
+_EXAMPLES = """\b
+Examples:
+  grpotui launch demo            a tiny GRPO run, no GPU needed
+  grpotui launch profile.toml    your own
+  grpotui status                 what became of it
+  grpotui stop                   end it
+"""
+_PIPE_CLOSED = 141
+"""128 + SIGPIPE, as a shell shows a program whose reader has gone."""
 
 
 class _Lazy(click.Group):
@@ -53,43 +66,49 @@ class _Lazy(click.Group):
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise click.UsageError(f"{error.message}{hint}", ctx) from None
 
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  (click's interface)
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # the reader has gone; click would call that a failure
+            return _PIPE_CLOSED
 
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(cls=_Lazy, epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="grpotui")
 def cli() -> None:
-    r"""Start GRPO and PPO training, watch it, and know how every rank really ended.
-
-    \b
-    grpotui launch demo                 a tiny GRPO run, no GPU needed
-    grpotui launch profile.toml         your own
-    grpotui status                      what became of it
-    """
+    """Start GRPO and PPO training, watch it, and know how every rank really ended."""
 
 
 def main() -> NoReturn:
     """Entry of the `grpotui` command."""
+    output.prepare()
+    sys.exit(output.leave(_run()))
+
+
+def _run() -> int:
     try:
-        code = cli.main(standalone_mode=False)
+        code = cli.main(prog_name="grpotui", standalone_mode=False)
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except click.Abort:
-        click.echo("interrupted", err=True)
-        sys.exit(130)
+        say("grpotui: interrupted")
+        return 130
     except GrpotuiError as error:
         show(error)
-        sys.exit(error.exit_code)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader has gone; nothing is left to say
-        sys.exit(141)
-    sys.exit(code if isinstance(code, int) else 0)
+        return error.exit_code
+    except OSError as error:  # whatever the system refused: a message, never a traceback
+        where = f": {error.filename}" if error.filename else ""
+        say(f"grpotui: the system refused it: {error.strerror}{where}")
+        return 1
+    return code if isinstance(code, int) else 0
 
 
 def show(error: GrpotuiError) -> None:
     """Prints an error on stderr: what failed, its evidence, and what to do next."""
-    click.echo(f"grpotui: {error}", err=True)
+    say(f"grpotui: {error}")
     if isinstance(error, ProfileError):
         for problem in error.problems:
-            click.echo(problem, err=True)
+            click.echo(problem, err=True)  # quoted lines of the file, made harmless where they were read
     if error.hint:
-        click.echo(f"  {error.hint}", err=True)
+        say(f"  {error.hint}")

@@ -7,14 +7,14 @@ import sys
 
 import click
 
-from grpotui.cli.options import json_option
+from grpotui.cli.options import examples, json_option
 from grpotui_supervisor import __version__, facts, profiles, rundir
 from grpotui_supervisor.probes.kernel import can_see_foreign_exits
 
 SCHEMA = 1
 
 
-@click.command()
+@click.command(epilog=examples("grpotui info", "grpotui info --json"))
 @json_option
 def command(*, as_json: bool) -> int:
     """Show paths, versions, and what this kernel can tell of processes."""

@@ -4,14 +4,29 @@ import os
 import shlex
 
 import click
+from click.shell_completion import CompletionItem
 
-from grpotui.cli.options import ndjson_option, one_of, plain_option
+from grpotui.cli.options import examples, ndjson_option, one_of, plain_option
+from grpotui.output import say
 from grpotui_supervisor import launch, rundir
-from grpotui_supervisor.profiles import load_profile
+from grpotui_supervisor.errors import UsageError
+from grpotui_supervisor.profiles import load_profile, shipped_profiles
+
+_EXAMPLES = examples(
+    "grpotui launch demo",
+    "grpotui launch demo --set launch.nproc=4 --set 'launch.env.GRPOTUI_DEMO_FAULT=\"kill\"'",
+    "grpotui launch my.toml --set launch.python=/opt/rl/bin/python --detach",
+    "grpotui launch my.toml --json > run.ndjson",
+)
 
 
-@click.command()
-@click.argument("profile")
+def _complete_profile(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    names = [CompletionItem(name) for name in shipped_profiles() if name.startswith(incomplete)]
+    return names + click.Path(dir_okay=False).shell_complete(context, parameter, incomplete)
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("profile", shell_complete=_complete_profile)
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the profile.")
 @click.option("--detach", is_flag=True, help="Return when all ranks are started; print only the run id.")
 @click.option("--dry-run", is_flag=True, help="Print exactly what would be started, and start nothing.")
@@ -26,40 +41,46 @@ def command(  # noqa: PLR0913  (one parameter an option)
     plain: bool,
     as_json: bool,
 ) -> int:
-    r"""Start PROFILE (a path, or the name of a shipped one) and follow it.
+    """Start PROFILE (a path, or the name of a shipped one) and follow it.
 
     The run goes on when this terminal closes. Ctrl-C sends INT to the job; again within 2 s it is stopped with INT,
-    TERM and KILL. The exit code is the job's: its first failure's code, or 128 + signal.
+    TERM and KILL.
 
-    \b
-    grpotui launch demo
-    grpotui launch demo --set launch.nproc=4 --set 'launch.env.GRPOTUI_DEMO_FAULT="kill"'
-    grpotui launch my.toml --set launch.python=/opt/rl/bin/python --detach
+    The exit code is the job's: its first failure's code, or 128 + signal (127 and 126: not started). Else 0, 4 when
+    the profile's [expect] is not met, 130 after a stop, 125 when an exit was not seen, 2 for a mistake in the profile.
     """
-    one_of(plain=plain, as_json=as_json)
-    environment = dict(os.environ)
+    one_of(plain=plain, json=as_json)
+    one_of(detach=detach, json=as_json)
+    environment, cwd = dict(os.environ), _working_directory()
     loaded = load_profile(profile, settings=settings)
     if dry_run:
-        click.echo(_describe(launch.prepare(loaded, environment, cwd=os.getcwd()), loaded.path))
+        click.echo(_describe(launch.prepare(loaded, environment, cwd=cwd), loaded.path))
         return 0
     _warn_of_network_disk(rundir.root(environment))
-    directory = launch.start(loaded, environment, cwd=os.getcwd())
     if detach:
         from grpotui.cli.detached import report  # noqa: PLC0415  (each way of following loads its own code)
 
-        return report(directory)
-    from grpotui.following import follow  # noqa: PLC0415
+        return report(launch.start(loaded, environment, cwd=cwd))
+    from grpotui.following import Interrupts, follow, front_end  # noqa: PLC0415
 
-    return follow(directory, as_json=as_json, owner=True)
+    interrupts = Interrupts()  # before the start: a Ctrl-C in the middle of it is for the job
+    directory = launch.start(loaded, environment, cwd=cwd)
+    return follow(directory, front=front_end(as_json=as_json), interrupts=interrupts, owner=True)
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise UsageError(f"the working directory is gone: {error.strerror}", hint="cd to one that exists") from error
 
 
 def _warn_of_network_disk(root: str) -> None:
     kind = rundir.is_network_file_system(root)
     if kind is not None:
-        click.echo(
+        say(
             f"grpotui: {root} is on a network file system ({kind}): locks and appends may not hold there.\n"
-            "  Set GRPOTUI_HOME to a directory on a local disk.",
-            err=True,
+            "  Set GRPOTUI_HOME to a directory on a local disk."
         )
 
 

@@ -1,27 +1,54 @@
-"""Options that several commands share, and what they mean."""
+"""Options and arguments that several commands share, and what they mean."""
 
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from grpotui_supervisor.errors import UsageError
+from grpotui_supervisor.errors import GrpotuiError, UsageError
 
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def examples(*lines: str) -> str:
+    """The end of a help text: command lines to copy, one below the other."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def one_of(**given: bool) -> None:
+    """Refuses options that exclude each other: `plain=True, json=True`.
+
+    Raises:
+        UsageError: more than one is given.
+    """
+    names = [f"--{name}" for name, present in given.items() if present]
+    if len(names) > 1:
+        raise UsageError(f"{' and '.join(names)} exclude each other", hint="give one of them, or none")
+
+
+def _filled(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    if value == "":  # an unset variable in a script must not mean "the newest run", least of all to `stop`
+        raise UsageError("RUN is empty", hint="leave it out for the newest run, or name one: grpotui runs")
+    return value
+
+
+def _complete_run(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    from grpotui_supervisor import rundir  # noqa: PLC0415  (only a shell asks)
+
+    try:
+        return [run.run_id for run in rundir.runs(rundir.root(os.environ)) if run.run_id.startswith(incomplete)]
+    except GrpotuiError:
+        return []
+
 
 json_option: Decorator = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 plain_option: Decorator = click.option(
     "--plain", is_flag=True, help="One line a step on stdout, findings and exits on stderr (the default)."
 )
 ndjson_option: Decorator = click.option("--json", "as_json", is_flag=True, help="One JSON object a line (NDJSON).")
-run_argument: Decorator = click.argument("run", required=False)
-
-
-def one_of(*, plain: bool, as_json: bool) -> None:
-    """Refuses --plain together with --json.
-
-    Raises:
-        UsageError: both are given.
-    """
-    if plain and as_json:
-        raise UsageError("--plain and --json exclude each other")
+run_argument: Decorator = click.argument("run", required=False, callback=_filled, shell_complete=_complete_run)

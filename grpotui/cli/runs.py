@@ -6,7 +6,8 @@ import time
 
 import click
 
-from grpotui.cli.options import json_option
+from grpotui.cli.options import examples, json_option
+from grpotui.output import say
 from grpotui.text import duration, table
 from grpotui_supervisor import rundir
 from grpotui_supervisor.errors import GrpotuiError
@@ -16,9 +17,13 @@ from grpotui_supervisor.source.source import Source
 SCHEMA = 1
 
 
-@click.command()
+@click.command(
+    epilog=examples("grpotui runs -n 5", "grpotui runs --json | jq '.runs[] | select(.state == \"running\")'")
+)
 @json_option
-@click.option("-n", "count", default=20, show_default=True, help="How many, newest first; 0: all.")
+@click.option(
+    "-n", "count", type=click.IntRange(min=0), default=20, show_default=True, help="How many, newest first; 0: all."
+)
 def command(*, as_json: bool, count: int) -> int:
     """List the runs of this machine, newest first."""
     root = rundir.root(os.environ)
@@ -28,7 +33,7 @@ def command(*, as_json: bool, count: int) -> int:
         click.echo(json.dumps({"schema": SCHEMA, "root": root, "runs": rows}))
         return 0
     if not rows:
-        click.echo(f"no runs under {root}; start one: grpotui launch demo", err=True)
+        say(f"no runs under {root}; start one: grpotui launch demo")
         return 0
     cells = [
         (*(str(r[key] or "-") for key in ("run", "state", "verdict", "ranks")), _since(r["began_t"])) for r in rows

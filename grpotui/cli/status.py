@@ -5,14 +5,18 @@ import os
 
 import click
 
-from grpotui.cli.options import json_option, run_argument
-from grpotui.text import status_lines
-from grpotui_supervisor import rundir, supervisors
+from grpotui.cli.options import examples, json_option, run_argument
+from grpotui.monitoring import keep_monitored
+from grpotui.output import say
+from grpotui.show import status_text
+from grpotui_supervisor import rundir
 from grpotui_supervisor.source.now import look_now
 from grpotui_supervisor.source.source import Source
 
+_EXAMPLES = examples("grpotui status", "grpotui status demo-2026 --json | jq .verdict")
 
-@click.command()
+
+@click.command(epilog=_EXAMPLES)
 @run_argument
 @json_option
 def command(run: str | None, *, as_json: bool) -> int:
@@ -21,7 +25,8 @@ def command(run: str | None, *, as_json: bool) -> int:
     directory = rundir.find(run, root) if run else rundir.latest(root)
     source = Source(directory)
     document, view = look_now(source)
-    if supervisors.ensure_monitor(directory, source, view):
-        click.echo("grpotui: the run had no monitor; one was started", err=True)
-    click.echo(json.dumps(document) if as_json else "\n".join(status_lines(document)))
+    click.echo(json.dumps(document) if as_json else status_text(source, document))
+    notice = keep_monitored(directory, source, view)
+    if notice is not None:
+        say(f"grpotui: {notice}")
     return 0

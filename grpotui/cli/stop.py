@@ -4,23 +4,28 @@ import os
 
 import click
 
-from grpotui.cli.options import run_argument
-from grpotui.following import follow_stop
+from grpotui.cli.options import examples, ndjson_option, one_of, plain_option, run_argument
+from grpotui.following import Interrupts, follow_stop, front_end
 from grpotui_supervisor import rundir, supervisors
-from grpotui_supervisor.errors import UsageError
+from grpotui_supervisor.errors import GrpotuiError, UsageError
 from grpotui_supervisor.model.run_state import phase
-from grpotui_supervisor.source.liveness import look, settle
+from grpotui_supervisor.source.liveness import View, look, settle
 from grpotui_supervisor.source.source import Source
 
+_EXAMPLES = examples("grpotui stop", "grpotui stop demo-20261129-171500-3f2a --now")
 
-@click.command()
+
+@click.command(epilog=_EXAMPLES)
 @run_argument
 @click.option("--now", is_flag=True, help="KILL at once.")
-def command(run: str | None, *, now: bool) -> int:
+@plain_option
+@ndjson_option
+def command(run: str | None, *, now: bool, plain: bool, as_json: bool) -> int:
     """End RUN: INT, after 10 s TERM, after 10 s KILL, until no process of it is left (the times are the profile's).
 
     Without RUN the only live run is meant. Returns when the run has ended; Ctrl-C stops waiting, not the stop.
     """
+    one_of(plain=plain, json=as_json)
     root = rundir.root(os.environ)
     directory = rundir.find(run, root) if run else _only_live(root)
     source = Source(directory)
@@ -29,13 +34,20 @@ def command(run: str | None, *, now: bool) -> int:
     if phase(settle(source.run, view)) == "ended":
         raise UsageError(f"{directory.run_id} has ended already", hint=f"grpotui status {directory.run_id}")
     if not view.can_control:
-        raise UsageError(
-            f"{directory.run_id} cannot be reached from here ({view.place})",
-            hint=f"stop it on {source.facts.get('host', {}).get('hostname', 'its own host')}",
-        )
+        raise _out_of_reach(directory, source, view)
     rundir.check_safe(directory.path)
+    interrupts = Interrupts()
     supervisors.ask(directory, "kill" if now else "stop", why="grpotui stop" + (" --now" if now else ""))
-    return follow_stop(directory)
+    return follow_stop(directory, front=front_end(as_json=as_json), interrupts=interrupts)
+
+
+def _out_of_reach(directory: rundir.RunDirectory, source: Source, view: View) -> UsageError:
+    if view.place == "copy":
+        original = source.facts.get("directory", "its own directory")
+        return UsageError(f"{directory.path} is a copy: it controls nothing", hint=f"the run itself: {original}")
+    host = source.facts.get("host", {}).get("hostname", "its own host")
+    where = "another host" if view.place == "elsewhere" else "another container (pid namespace)"
+    return UsageError(f"{directory.run_id} runs on {where}, out of reach from here", hint=f"stop it there: {host}")
 
 
 def _only_live(root: str) -> rundir.RunDirectory:
@@ -43,14 +55,17 @@ def _only_live(root: str) -> rundir.RunDirectory:
     if len(live) == 1:
         return live[0]
     if not live:
-        raise UsageError("no run is live", hint="grpotui runs")
-    names = "\n  ".join(directory.run_id for directory in live)
-    raise UsageError(f"{len(live)} runs are live:\n  {names}", hint="name one: grpotui stop RUN")
+        raise UsageError("no run is live", hint="all runs: grpotui runs")
+    names = "\n".join(directory.run_id for directory in live)
+    raise UsageError(f"{len(live)} runs are live:\n{names}", hint="name one: grpotui stop RUN")
 
 
 def _is_live(directory: rundir.RunDirectory) -> bool:
     if directory.is_locked("shim.lock"):
         return True
-    source = Source(directory, with_logs=False)
-    source.update(None)
+    try:
+        source = Source(directory, with_logs=False)
+        source.update(None)
+    except GrpotuiError:  # a damaged run that nobody owns is no reason not to stop another
+        return False
     return phase(settle(source.run, look(directory, source.facts))) == "unsupervised"

@@ -97,11 +97,13 @@ def _reason(error: Exception) -> str:
 
 def _plain(value: object, secrets: list[str], name: str = "") -> Any:  # noqa: ANN401  (JSON)
     """A profile's value as JSON, with secrets masked by the name of their key and by their text."""
+    if name and redact.is_secret_name(name) and isinstance(value, (str, int)) and not isinstance(value, bool):
+        return redact.MASK
     if isinstance(value, dict):
         return {key: _plain(item, secrets, str(key)) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        words = [_plain(item, secrets) for item in value]
+        words = [_plain(item, secrets, name) for item in value]
         return redact.arguments(words, secrets) if words and all(isinstance(w, str) for w in words) else words
     if isinstance(value, str):
-        return redact.MASK if name and redact.is_secret_name(name) else redact.text(value, secrets)
+        return redact.text(value, secrets)
     return value if value is None or isinstance(value, (bool, int, float)) else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,7 @@ class Records:
         try:
             record = self._decode(line)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-            return None
+            record = _decode_surrogates(line)
         if not isinstance(record, dict) or not isinstance(record.get("ev"), str) or type(record.get("m")) is not int:
             return None
         if record["ev"] == "header" and isinstance(record.get("schema"), int) and record["schema"] > self._schema:
@@ -67,6 +68,16 @@ class Records:
                 hint="update grpotui, or use the version that wrote it",
             )
         return record
+
+
+def _decode_surrogates(line: bytes) -> object:
+    """A path that is no UTF-8 text is written with lone surrogates, which Python reads back and msgspec refuses."""
+    if b"\\ud" not in line:
+        return None
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _visible(record: dict[str, Any]) -> int:

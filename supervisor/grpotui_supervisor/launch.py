@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import socket
@@ -33,6 +34,8 @@ _DEFAULTS = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "PYTHONUNBUFFERED": "1", "TQDM_M
 _PORTS = range(20000, 32768)
 """Below the range that the kernel takes ports of outgoing connections from, so that none sits on ours."""
 _SPAWN_SECONDS = 120.0
+_RECORD_SECONDS = 5.0
+"""Without a line in the record so long after the shim was up, a full disk is the reason, and nothing was started."""
 UNKNOWN_DIRECTORY = "<run directory>"
 
 
@@ -67,7 +70,7 @@ def prepare(
     """Fills in placeholders, environment and port.
 
     Raises:
-        UsageError: a placeholder cannot be filled in, or the port that the profile asks for is in use.
+        UsageError: a placeholder cannot be filled in, a cwd is missing, or the port that is asked for is in use.
     """
     profile, launch = loaded.profile, loaded.profile.launch
     base = {k: v for k, v in environment.items() if k not in (procfs.RUN_MARK, procfs.MEMBER_MARK, "GRPOTUI_RUN_DIR")}
@@ -110,7 +113,15 @@ def _placeholders(loaded: LoadedProfile, run_dir: str) -> dict[str, tuple[str, .
 
 
 def _folder(wanted: str | None, loaded: LoadedProfile, cwd: str) -> str:
-    return cwd if wanted is None else os.path.normpath(os.path.join(os.path.dirname(loaded.path), wanted))
+    if wanted is None:
+        return cwd
+    folder = os.path.normpath(os.path.join(os.path.dirname(loaded.path), wanted))
+    if not os.path.isdir(folder):
+        raise UsageError(
+            f"the cwd of the profile is no directory: {folder}",
+            hint="make it, or correct cwd in the profile (a relative one starts at the profile's folder)",
+        )
+    return folder
 
 
 def _ranks(launch: Launch, words: dict[str, tuple[str, ...]], folder: str) -> list[Start]:
@@ -184,7 +195,8 @@ def start(loaded: LoadedProfile, environment: Mapping[str, str], *, cwd: str) ->
 
 def _document(directory: RunDirectory, loaded: LoadedProfile, plan: Plan, cwd: str) -> dict[str, Any]:
     own = {name: value for item in plan.starts for name, value in item.env.items()}
-    secrets = redact.secret_values({**plan.environment, **own})
+    spoken = {secret for item in plan.starts for secret in redact.secret_arguments(item.argv)}
+    secrets = redact.secret_values({**plan.environment, **own}, spoken)
     document = facts.collect(directory, loaded, plan.environment, cwd=cwd, secrets=secrets)
     document["wrapped"] = plan.wrapped
     document["members"] = [
@@ -244,8 +256,8 @@ def wait_for_spawn(directory: RunDirectory, *, seconds: float = _SPAWN_SECONDS) 
     Raises:
         StartError: the shim is gone before that.
     """
-    source, deadline = Source(directory), time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    source, began = Source(directory), time.monotonic()
+    while time.monotonic() < began + seconds:
         alive = directory.is_locked("shim.lock")
         source.update(None)
         if source.run.spawn_done or source.run.done:
@@ -253,6 +265,12 @@ def wait_for_spawn(directory: RunDirectory, *, seconds: float = _SPAWN_SECONDS) 
         if source.run.shim is not None and not alive:
             raise StartError(
                 f"the shim of {directory.run_id} ended while it started the ranks", hint=_look_at(directory)
+            )
+        if source.start_m is None and time.monotonic() > began + _RECORD_SECONDS and rundir.is_full(directory.path):
+            raise StartError(
+                f"nothing of {directory.run_id} was started: {directory.file('ranks.jsonl')} takes no record of it "
+                f"({os.strerror(errno.ENOSPC)})",
+                hint="free some space; its shim ends as soon as it can write that down",
             )
         time.sleep(0.005)
     raise StartError(f"{directory.run_id} did not start within {seconds:g} s", hint=_look_at(directory))

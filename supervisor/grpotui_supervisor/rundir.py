@@ -9,19 +9,30 @@ from __future__ import annotations
 import errno
 import fcntl
 import json
+import math
 import os
+import pwd
 import secrets
+import shutil
 import stat
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grpotui_supervisor.errors import RunDirectoryError, SchemaError, UsageError
+from grpotui_supervisor.model import run_facts
+from grpotui_supervisor.model.wording import near_match
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 RUN_SCHEMA = 1
+_ROOM_BYTES = 256 << 10
+_ROOM_FILES = 32
+"""What a new run must find free: its records before the first heartbeat take 20 KiB and 15 files."""
+_MOUNTS = "/proc/self/mounts"
+_ELSEWHERE = "set GRPOTUI_HOME to a directory on a local disk that you may write"
+_OTHER_DISK = "free some space, or set GRPOTUI_HOME to a directory on another disk"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +80,27 @@ class RunDirectory:
             raise UsageError(f"{self.path} is not a run: it has no run.json") from None
         except OSError as error:
             raise UsageError(f"{self.file('run.json')} cannot be read: {error.strerror}") from error
-        except ValueError as error:
-            raise UsageError(f"{self.file('run.json')} is damaged: {error}") from error
-        if not isinstance(document, dict) or not isinstance(document.get("schema"), int):
-            raise UsageError(f"{self.file('run.json')} is not a run's: it has no schema number")
-        if document["schema"] > RUN_SCHEMA:
+        except (ValueError, RecursionError) as error:
+            raise self._damaged(str(error)) from error
+        self._check_facts(document)
+        return dict(document)
+
+    def _check_facts(self, document: object) -> None:
+        schema = document.get("schema") if isinstance(document, dict) else None
+        if type(schema) is int and schema > RUN_SCHEMA:
             raise SchemaError(
-                f"{self.run_id} is a newer grpotui's (schema {document['schema']}, this one reads {RUN_SCHEMA})",
+                f"{self.run_id} is a newer grpotui's (schema {schema}, this one reads {RUN_SCHEMA})",
                 hint="update grpotui, or use the version that wrote it",
             )
-        return document
+        reason = run_facts.fault(document)
+        if reason is not None:
+            raise self._damaged(reason)
+
+    def _damaged(self, reason: str) -> UsageError:
+        return UsageError(
+            f"{self.file('run.json')} is damaged: {reason}",
+            hint=f"its records may still be whole: {self.file('ranks.jsonl')}",
+        )
 
     def is_locked(self, name: str) -> bool:
         """Whether the owner of `shim.lock` or `monitor.lock` lives: the kernel drops the lock with its holder."""
@@ -113,13 +135,29 @@ class RunDirectory:
 
 
 def root(environment: Mapping[str, str]) -> str:
-    """`$GRPOTUI_HOME`, else `$XDG_STATE_HOME/grpotui`, else `~/.local/state/grpotui`."""
+    """`$GRPOTUI_HOME`, else `$XDG_STATE_HOME/grpotui`, else `~/.local/state/grpotui`.
+
+    Raises:
+        UsageError: none of them is set, and the user has no home directory.
+    """
     if environment.get("GRPOTUI_HOME"):
         return os.path.abspath(environment["GRPOTUI_HOME"])
-    state = environment.get("XDG_STATE_HOME") or os.path.join(
-        environment.get("HOME") or os.path.expanduser("~"), ".local/state"
-    )
-    return os.path.join(os.path.abspath(state), "grpotui")
+    state = environment.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(state):  # the specification: a relative one is to be ignored
+        state = os.path.join(_home(environment), ".local/state")
+    return os.path.join(state, "grpotui")
+
+
+def _home(environment: Mapping[str, str]) -> str:
+    if os.path.isabs(environment.get("HOME", "")):
+        return environment["HOME"]
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        raise UsageError(
+            f"there is no place for runs: HOME is not set, and uid {os.getuid()} has no home directory",
+            hint=_ELSEWHERE,
+        ) from None
 
 
 def create(root_path: str, name: str, *, now: float | None = None) -> RunDirectory:
@@ -128,32 +166,74 @@ def create(root_path: str, name: str, *, now: float | None = None) -> RunDirecto
     Raises:
         RunDirectoryError: the root is unsafe, read-only or full.
     """
-    runs = os.path.join(root_path, "runs")
+    folder = os.path.join(root_path, "runs")
     try:
-        os.makedirs(runs, 0o700, exist_ok=True)
+        os.makedirs(os.path.dirname(root_path), exist_ok=True)
     except OSError as error:
-        raise _unwritable(runs, error) from error
-    for path in (root_path, runs):
-        check_safe(path)
+        raise _unwritable(root_path, error) from error
+    for path in (root_path, folder):
+        _make_private(path)
+    _check_room(folder)
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
     for _ in range(64):
-        path = os.path.join(runs, f"{name}-{stamp}-{secrets.token_hex(2)}")
+        path = os.path.join(folder, f"{name}-{stamp}-{secrets.token_hex(2)}")
         try:
             os.mkdir(path, 0o700)
-            for folder in ("control", "ranks"):
-                os.mkdir(f"{path}/{folder}", 0o700)
         except FileExistsError:
             continue
         except OSError as error:
             raise _unwritable(path, error) from error
+        _furnish(path)
         return RunDirectory(path)
-    raise RunDirectoryError(f"no free run id under {runs}", hint="try again")
+    raise RunDirectoryError(f"no free run id under {folder}", hint="try again")
+
+
+def _make_private(path: str) -> None:
+    """Makes the directory unless it is there, and trusts it only then; makedirs would leave its mode to the umask."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    check_safe(path)
+
+
+def _furnish(path: str) -> None:
+    try:
+        for folder in ("control", "ranks"):
+            os.mkdir(f"{path}/{folder}", 0o700)
+    except OSError as error:
+        shutil.rmtree(path, ignore_errors=True)
+        raise _unwritable(path, error) from error
+
+
+def _check_room(path: str) -> None:
+    """A disk that is full already would take no record of the start: that is said before anything is started."""
+    try:
+        found = os.statvfs(path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    free = found.f_bavail * found.f_frsize
+    if found.f_blocks and free < _ROOM_BYTES:  # some network file systems give no numbers
+        reason = f"the disk is full: {free >> 10} KiB are free, and the records of a run need {_ROOM_BYTES >> 10}"
+        raise RunDirectoryError(f"cannot start a run in {path}: {reason}", hint=_OTHER_DISK)
+    if found.f_files and found.f_favail < _ROOM_FILES:
+        reason = f"the disk takes only {found.f_favail} more files (inodes), and a run needs {_ROOM_FILES}"
+        raise RunDirectoryError(f"cannot start a run in {path}: {reason}", hint=_OTHER_DISK)
+
+
+def is_full(path: str) -> bool:
+    """Whether the disk under a path has no block left for anybody but root."""
+    try:
+        found = os.statvfs(path)
+    except OSError:
+        return False
+    return found.f_blocks > 0 and found.f_bavail == 0
 
 
 def _unwritable(path: str, error: OSError) -> RunDirectoryError:
-    hint = "set GRPOTUI_HOME to a directory that can be written, on a local disk"
-    if error.errno == errno.ENOSPC:
-        hint = "free some space, or set GRPOTUI_HOME to a directory on another disk"
+    hint = _OTHER_DISK if error.errno in (errno.ENOSPC, errno.EDQUOT) else _ELSEWHERE
     return RunDirectoryError(f"cannot write {path}: {error.strerror}", hint=hint)
 
 
@@ -166,7 +246,7 @@ def check_safe(path: str) -> None:
     try:
         found = os.lstat(path)
     except OSError as error:
-        raise RunDirectoryError(f"cannot look at {path}: {error.strerror}") from error
+        raise RunDirectoryError(f"cannot look at {path}: {error.strerror}", hint=_ELSEWHERE) from error
     hint = "grpotui obeys what lies there, so it must be yours alone; set GRPOTUI_HOME to another directory"
     if stat.S_ISLNK(found.st_mode):
         raise RunDirectoryError(f"{path} is a symbolic link", hint=hint)
@@ -182,7 +262,7 @@ def check_safe(path: str) -> None:
 
 
 def write_facts(directory: RunDirectory, document: Mapping[str, object]) -> None:
-    """Writes run.json whole or not at all.
+    """Writes run.json whole, and with it makes the directory a run; if it cannot, the directory is removed again.
 
     Raises:
         RunDirectoryError: the disk does not take it.
@@ -191,25 +271,60 @@ def write_facts(directory: RunDirectory, document: Mapping[str, object]) -> None
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with open(fd, "w", encoding="utf-8") as file:
-            json.dump(document, file, indent=1)
+            json.dump(_finite(document), file, indent=1)
             file.write("\n")
         os.rename(temporary, directory.file("run.json"))
     except OSError as error:
+        shutil.rmtree(directory.path, ignore_errors=True)
         raise _unwritable(directory.file("run.json"), error) from error
 
 
+def _finite(value: object) -> object:
+    """The value with nan and inf, which a profile may hold and JSON may not, as the strings that stand for them."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
 def runs(root_path: str) -> Iterator[RunDirectory]:
-    """The runs under a root, newest first. A root that does not exist has none."""
+    """The runs under a root, newest first. A root that does not exist has none.
+
+    Raises:
+        RunDirectoryError: the root is unsafe, or cannot be read.
+    """
     folder = os.path.join(root_path, "runs")
-    if not os.path.lexists(folder):
-        return
     for path in (root_path, folder):
+        if not _exists(path):
+            return
         check_safe(path)
-    entries = [
-        e for e in os.scandir(folder) if e.is_dir(follow_symlinks=False) and os.path.exists(f"{e.path}/run.json")
-    ]
-    for entry in sorted(entries, key=lambda e: (e.stat().st_ctime_ns, e.name), reverse=True):
-        yield RunDirectory(entry.path)
+    try:
+        paths = [entry.path for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]
+    except OSError as error:
+        raise RunDirectoryError(f"cannot list {folder}: {error.strerror}", hint=_ELSEWHERE) from error
+    began = [(moment, path) for path in paths if (moment := _began_ns(path)) is not None]
+    for _, path in sorted(began, reverse=True):
+        yield RunDirectory(path)
+
+
+def _exists(path: str) -> bool:
+    """Also true where it cannot be told: that is an error to show, and not the absence of runs."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _began_ns(path: str) -> int | None:
+    """When run.json was written, which is done once; None for a directory without one."""
+    try:
+        return os.stat(f"{path}/run.json").st_mtime_ns
+    except OSError:
+        return None
 
 
 def find(word: str, root_path: str) -> RunDirectory:
@@ -229,11 +344,18 @@ def find(word: str, root_path: str) -> RunDirectory:
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        names = "\n  ".join(run.run_id for run in fitting[:10])
-        raise UsageError(f"{word!r} fits {len(fitting)} runs:\n  {names}", hint="give more of the id")
-    raise UsageError(
-        f"no run {word!r} under {os.path.join(root_path, 'runs')}", hint=f"{len(known)} runs there: grpotui runs"
-    )
+        names = "\n".join(run.run_id for run in fitting[:10]) + ("\n…" if len(fitting) > 10 else "")
+        raise UsageError(f"{word!r} fits {len(fitting)} runs:\n{names}", hint="give more of the id")
+    folder = os.path.join(root_path, "runs")
+    raise UsageError(f"no run {word!r} in {folder}", hint=_known_hint(word, [run.run_id for run in known]))
+
+
+def _known_hint(word: str, ids: list[str]) -> str:
+    if not ids:
+        return "there is none yet: grpotui launch demo"
+    near = near_match(word, ids)
+    listed = "1 run is there" if len(ids) == 1 else f"{len(ids)} runs are there"
+    return (f"did you mean {near}? " if near else "") + f"{listed}: grpotui runs"
 
 
 def latest(root_path: str) -> RunDirectory:
@@ -244,14 +366,14 @@ def latest(root_path: str) -> RunDirectory:
     """
     for directory in runs(root_path):
         return directory
-    raise UsageError(f"there is no run under {os.path.join(root_path, 'runs')}", hint="start one: grpotui launch demo")
+    raise UsageError(f"there is no run in {os.path.join(root_path, 'runs')}", hint="start one: grpotui launch demo")
 
 
 def is_network_file_system(path: str) -> str | None:
     """The type of the file system when it is a network one, on which locks and appends may not hold."""
     best, kind = "", ""
     try:
-        with open("/proc/self/mounts", encoding="utf-8", errors="replace") as file:
+        with open(_MOUNTS, encoding="utf-8", errors="replace") as file:
             for line in file:
                 _, point, found, *_ = line.split(" ")
                 inside = path == point or path.startswith(point.rstrip("/") + "/")

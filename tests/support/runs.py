@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -32,11 +34,19 @@ def records(path: Path) -> list[dict[str, Any]]:
     for line in path.read_bytes().split(b"\n") if path.exists() else []:
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(record, dict):
             found.append(record)
     return found
+
+
+def _command_line(pid: int) -> list[str]:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().decode("utf-8", "replace").split("\0")
+    except OSError:
+        return []
 
 
 def kill(pid: int) -> None:
@@ -55,7 +65,14 @@ class ShimRun:
     run: str = "test-run"
     started: subprocess.Popen[bytes] | None = None
 
-    def start(self, argvs: list[list[str]], *, env: dict[str, str] | None = None, **specification: Any) -> ShimRun:
+    def start(
+        self,
+        argvs: list[list[str]],
+        *,
+        env: dict[str, str] | None = None,
+        prefix: tuple[str, ...] = (),
+        **specification: Any,
+    ) -> ShimRun:
         """Starts the shim with one rank for each argv; returns when the specification is handed over."""
         for folder in ("control", "ranks"):
             (self.path / folder).mkdir(parents=True, exist_ok=True)
@@ -71,7 +88,7 @@ class ShimRun:
             for rank, argv in enumerate(argvs)
         ]
         document = {"run": self.run, "node": "node-0", "env": {**os.environ, **(env or {})}, "starts": starts}
-        return self.hand_over({**document, **specification})
+        return self.hand_over({**document, **specification}, prefix=prefix)
 
     def hand_over(self, document: dict[str, Any], *, prefix: tuple[str, ...] = ()) -> ShimRun:
         """Starts the shim with this specification; `prefix` are words in front of the interpreter."""
@@ -118,6 +135,71 @@ class ShimRun:
         """Guard and worker, as far as they live."""
         named = [(r.get(n), r.get(f"{n}_start")) for r in self.of("shim", "takeover") for n in ("guard", "worker")]
         return [pid for pid, start in dict(named).items() if pid and start and procfs.is_alive(pid, start)]
+
+    @property
+    def worker(self) -> int:
+        return int(self.wait_for("shim")[-1]["worker"])
+
+    @property
+    def guard(self) -> int:
+        return int(self.wait_for("shim")[-1]["guard"])
+
+    def pid(self, rank: int) -> int:
+        """Pid of the rank's latest process."""
+        return int([r for r in self.of("spawned") if r["rank"] == rank][-1]["pid"])
+
+    def exit_of(self, rank: int) -> dict[str, Any]:
+        """The one exit record of that rank."""
+        (found,) = [r for r in self.of("exit") if r["rank"] == rank]
+        return found
+
+    def exit_of_member(self, name: str) -> dict[str, Any]:
+        """The one exit record of that member."""
+        (found,) = [r for r in self.of("exit") if r["member"] == name]
+        return found
+
+    def request(self, what: str, **fields: object) -> None:
+        """Hands the shim a request, as a client does."""
+        name = f"{time.time_ns():020d}"
+        temporary = self.path / "control" / f".{name}.tmp"
+        temporary.write_text(json.dumps({"what": what, **fields}))
+        temporary.rename(self.path / "control" / f"{name}.json")
+        for pid in self.shim_pids():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGUSR1)
+
+    def kill_both(self) -> None:
+        """SIGKILL of worker and guard, so that the guard has no chance to take over."""
+        shim = self.wait_for("shim")[-1]
+        for pid, number in ((shim["guard"], signal.SIGSTOP), (shim["worker"], signal.SIGKILL)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        kill(shim["guard"])
+        wait_until(lambda: not self.shim_pids(), what="the end of both shim processes")
+
+    def adopt(self, **specification: Any) -> ShimRun:
+        """Starts a shim that takes over what a dead one left; returns when it has looked at everything."""
+        before = len(self.of("shim"))
+        self.hand_over({"run": self.run, "node": "node-0", "adopt": True, **specification})
+        self.wait_for("shim", count=before + 1)
+        return self
+
+    def check(self) -> None:
+        """What must be true of every record: an order without gaps, and exactly one end for each start."""
+        found = self.records
+        assert [r["seq"] for r in found] == list(range(1, len(found) + 1))
+        assert [r["ev"] for r in found].count("header") == 1, "one header"
+        assert found[0]["ev"] == "header"
+        starts = [(r["member"], r["pid"], r["start"]) for r in found if r["ev"] == "spawned"]
+        assert len({s[0] for s in starts}) == len(starts), f"started twice: {starts}"
+        ended = ("exit", "lost", "not_observable")
+        ends = [(r["member"], r["pid"], r["start"]) for r in found if r["ev"] in ended and r["pid"] is not None]
+        assert sorted(ends) == sorted(starts), "one end for each start"
+        for one_start in starts:
+            kinds = [r["ev"] for r in found if (r.get("member"), r.get("pid"), r.get("start")) == one_start]
+            kinds = [kind for kind in kinds if kind not in ("first_failure", "rusage")]
+            assert kinds[0] == "spawned", kinds
+            assert kinds[1] in ended, kinds
 
     def clean(self) -> None:
         """Ends everything of the run: shim first, so that nothing is recorded or restarted."""
@@ -205,6 +287,6 @@ class Home:
             process.communicate()
         for directory in (self.path / "runs").glob("*"):
             ShimRun(directory, run=directory.name).clean()
-            for record in records(directory / "timeline.jsonl"):
-                if record.get("ev") == "monitor" and procfs.is_alive(record["pid"], record["start"]):
-                    kill(record["pid"])
+            for pid in procfs.pids():  # a monitor on a full disk is on no record: its run directory names it
+                if str(directory) in _command_line(pid):
+                    kill(pid)

@@ -30,9 +30,10 @@ _PASSED_BY = {
 }  # fmt: skip
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NAME = r"[A-Za-z][A-Za-z0-9_.-]*"
-_PAIR = re.compile(rf"(?P<name>{_NAME})(?P<sep>[\"']?\s*[=:]\s*[\"']?)(?=[^\s\"'=:])")
-_OPTION = re.compile(rf"(?<![\w-])--?(?P<name>{_NAME})(?P<sep>[\"']?[\s,]+[\"']?)(?=[^\s\"',-])")
-_VALUE = re.compile(r"[^\s\"',;&|{}\[\]]+")
+_QUOTE = r"\\*[\"']?"  # JSON in JSON has its quotes escaped
+_PAIR = re.compile(rf"(?P<name>{_NAME})(?P<sep>{_QUOTE}\s*[=:]\s*{_QUOTE})(?=[^\s\"'=:\\])")
+_OPTION = re.compile(rf"(?<![\w-])--?(?P<name>{_NAME})(?P<sep>{_QUOTE}[\s,]+{_QUOTE})(?=[^\s\"',\\-])")
+_VALUE = re.compile(r"[^\s\"',;&|{}\[\]\\]+")
 _URL_USER = re.compile(r"(?P<head>\b[a-z][a-z0-9+.-]*://)[^/\s\"']+@", re.IGNORECASE)
 _URL_QUERY = re.compile(r"(?P<head>[?&;](?P<name>[^=&;\s]+)=)[^&;\s\"'#]+")
 _BEARER = re.compile(r"(?P<head>\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)
@@ -124,7 +125,11 @@ def arguments(words: Iterable[str], secrets: Iterable[str] = ()) -> list[str]:
 
 def secret_arguments(words: Iterable[str]) -> set[str]:
     """The values that `arguments` would mask by their name, to mask them wherever else they stand."""
-    found = {secret for _, secret in _with_secrets(list(words)) if secret}
+    known = list(words)
+    found = {secret for _, secret in _with_secrets(known)}
+    for word in known:
+        for pattern in (_PAIR, _OPTION):
+            found.update(word[begin:end] for begin, end in _values(word, pattern))
     return {secret for secret in found if len(secret) >= _SHORTEST}
 
 

@@ -149,7 +149,7 @@ def advance(state: RunState, record: Record) -> RunState:
         return state
     try:
         return handler(state, record)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return state
 
 

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
         core: bool
 
 
+NOT_OBSERVABLE: Ending = {"how": "not_observable", "code": None, "signal": None, "signo": None, "core": False}
+_MOST_CODE = 255
+_MOST_SIGNAL = 64
+
+
 def signal_name(number: int) -> str:
     """`SIGKILL` for 9; `SIG42` where the platform has no name for it."""
     try:
@@ -53,14 +58,15 @@ def from_wait_status(raw: int) -> Ending:
 
 
 def from_record(record: dict[str, Any]) -> Ending:
-    """From a line of the record; KeyError when it is no exit."""
-    return {
-        "how": record["how"],
-        "code": record["code"],
-        "signal": record["signal"],
-        "signo": record["signo"],
-        "core": record["core"],
-    }
+    """From a line of the record; KeyError or ValueError when it is no exit."""
+    how, code, name, number = record["how"], record["code"], record["signal"], record["signo"]
+    if how == "exited" and type(code) is int and 0 <= code <= _MOST_CODE:
+        return _exited(code)
+    if how == "killed" and isinstance(name, str) and type(number) is int and 0 < number <= _MOST_SIGNAL:
+        return _killed(number, record["core"] is True)
+    if how == "not_observable":
+        return NOT_OBSERVABLE
+    raise ValueError("no ending")
 
 
 def is_failure(ending: Ending) -> bool:

@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import os
 
-from grpotui_supervisor.shim import ending, pidfd, procfs, stopping
+from grpotui_supervisor.shim import ending, kernel, pidfd, procfs, stopping
 from grpotui_supervisor.shim.members import Member, Orphan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import resource
+
     from grpotui_supervisor.shim.ending import Ending
     from grpotui_supervisor.shim.job import Job
 
-_PEEK = os.WEXITED | os.WNOHANG | os.WNOWAIT
 _UNSEEN = "it was another process's child, and the kernel gave no exit status for it"
-_NOT_CHILD: Ending = {"how": "not_observable", "code": None, "signal": None, "signo": None, "core": False}
 
 
 def collect(job: Job, dead: list[Member]) -> None:
     """Records the given deaths in their order, then whatever else has ended, then reaps what is on record."""
     for member in dead:
         note_member(job, member)
+        if member.ending is None:
+            job.unwatch(member)  # a debugger holds its zombie: it is looked at once a round until that lets go
     adopt(job)
     for orphan in job.table.living_orphans():
         _note_orphan(job, orphan)
@@ -42,6 +44,7 @@ def note_member(job: Job, member: Member) -> None:
     if found is None:
         return
     member.ending = found
+    job.unwatch(member)
     if found["how"] != "not_observable":
         member.seq = job.journal.add("exit", **member.named(), **found, sent=list(member.sent))
     elif member.owned:
@@ -53,10 +56,15 @@ def note_member(job: Job, member: Member) -> None:
 
 def _peek(job: Job, member: Member) -> Ending | None:
     try:
-        info = os.waitid(os.P_PID, member.pid, _PEEK)
+        info = kernel.peek(member.pid)
     except ChildProcessError:
+        member.child = False
         return _peek_foreign(job, member)
-    member.child = True  # an observed worker becomes our child when its launcher dies
+    if not member.child:  # an observed worker becomes our child when its launcher dies
+        found = procfs.stat(member.pid)
+        if found is not None and found.start != member.start:
+            return _peek_foreign(job, member)  # another child of ours has got its pid
+        member.child = True
     return None if info is None else ending.from_siginfo(info)
 
 
@@ -64,15 +72,16 @@ def _peek_foreign(job: Job, member: Member) -> Ending | None:
     if procfs.is_alive(member.pid, member.start):
         return None
     if member.fd is None:
-        return _NOT_CHILD
-    raw = pidfd.foreign_status(member.fd, member.pid, member.start, use_info=job.spec.use_pidfd_info)
-    return _NOT_CHILD if raw is None else ending.from_wait_status(raw)
+        raw = procfs.zombie_status(member.pid, member.start)
+    else:
+        raw = pidfd.foreign_status(member.fd, member.pid, member.start, use_info=job.spec.use_pidfd_info)
+    return ending.NOT_OBSERVABLE if raw is None else ending.from_wait_status(raw)
 
 
 def adopt(job: Job) -> None:
     """Takes note of orphans: children that were reparented to us; in adopt mode also marked ones without a parent."""
     for pid in procfs.children(os.getpid()):
-        if pid in job.table.members or pid in job.table.orphans:
+        if job.table.knows(pid):
             continue
         found = procfs.stat(pid)
         if found is not None and found.ppid == os.getpid():
@@ -85,7 +94,7 @@ def _adopt_marked(job: Job) -> None:
     ours = set(procfs.marked(job.spec.run))
     for pid in ours - job.table.members.keys() - job.table.orphans.keys():
         found = procfs.stat(pid)
-        if found is not None and found.state != "Z" and found.ppid not in ours | job.table.members.keys():
+        if found is not None and not found.has_ended and found.ppid not in ours | job.table.members.keys():
             note_orphan(job, Orphan(pid, found.start, procfs.title(pid) or found.name, child=False))
 
 
@@ -105,11 +114,12 @@ def note_orphan(job: Job, orphan: Orphan) -> None:
 
 def _note_orphan(job: Job, orphan: Orphan) -> None:
     try:
-        info = os.waitid(os.P_PID, orphan.pid, _PEEK)
+        info = kernel.peek(orphan.pid)
     except ChildProcessError:
+        orphan.child = False
         if procfs.is_alive(orphan.pid, orphan.start):
             return
-        found = _NOT_CHILD
+        found = ending.NOT_OBSERVABLE
     else:
         if info is None:
             return
@@ -124,22 +134,31 @@ def _note_orphan(job: Job, orphan: Orphan) -> None:
 def _reap(job: Job) -> None:
     for member in [m for m in job.table.members.values() if m.ending and job.journal.is_written(m.seq)]:
         if member.child:
-            record_usage(job, member.pid, member.member)
+            _record_usage(job, member)
         job.drop(member)
     for orphan in [o for o in job.table.orphans.values() if o.ending and job.journal.is_written(o.seq)]:
         if orphan.child:
-            os.waitid(os.P_PID, orphan.pid, os.WEXITED | os.WNOHANG)
+            _wait(orphan.pid)
         del job.table.orphans[orphan.pid]
 
 
-def record_usage(job: Job, pid: int, name: str) -> None:
-    """Reaps a child; its peak memory is true only because it was started from a small process."""
-    usage = os.wait4(pid, os.WNOHANG)[2]
-    job.journal.add(
-        "rusage",
-        member=name,
-        pid=pid,
-        max_rss_bytes=usage.ru_maxrss * 1024,
-        user_s=round(usage.ru_utime, 3),
-        system_s=round(usage.ru_stime, 3),
-    )
+def _record_usage(job: Job, member: Member) -> None:
+    """Peak memory is true only because the member was started from a small process."""
+    usage = _wait(member.pid)
+    if usage is not None:
+        job.journal.add(
+            "rusage",
+            member=member.member,
+            pid=member.pid,
+            max_rss_bytes=usage.ru_maxrss * 1024,
+            user_s=round(usage.ru_utime, 3),
+            system_s=round(usage.ru_stime, 3),
+        )
+
+
+def _wait(pid: int) -> resource.struct_rusage | None:
+    """Lets the kernel forget a child that has ended."""
+    try:
+        return os.wait4(pid, os.WNOHANG)[2]
+    except ChildProcessError:
+        return None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-import sys
 import time
 
 from grpotui_supervisor.shim import ending, kernel, procfs, spawning, specification, takeover, worker
@@ -18,7 +17,7 @@ from grpotui_supervisor.shim.journal import report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import FrameType
+    from collections.abc import Callable
     from typing import BinaryIO
 
 _LOCK_TRIES = 25
@@ -37,15 +36,15 @@ def main(argv: list[str], stream: BinaryIO) -> int:
     os.chdir("/")
     job = Job(directory, spec)
     kernel.become_subreaper()
+    job.journal.begin()  # before the fork: a record without a header is then known to be damaged
     guard = os.getpid()
+    kernel.hold_back_signals()
     child = os.fork()
     if child == 0:
         _work(job, guard)
         os._exit(0)  # the guard's stack lies below us
-    dead = _guard(child)
-    if dead.si_code == os.CLD_EXITED and dead.si_status == 0:
-        return 0
-    _take_over(job, dead)
+    if not _guard(job, child):
+        worker.run(job)
     return 0
 
 
@@ -80,17 +79,23 @@ def _free_standard_streams() -> None:
 
 def _work(job: Job, guard: int) -> None:
     try:
+        starts = [{"member": s.member, "rank": s.rank, "role": s.role} for s in job.spec.starts]
+        job.journal.add("shim", **_identity(guard), adopt=job.spec.adopt, starts=starts)
         worker.prepare(job)
         job.watch_guard(guard)
-        job.journal.begin()
-        job.journal.add("shim", **_identity(guard), adopt=job.spec.adopt)
-        if job.spec.adopt:
-            takeover.rebuild(job)
-        else:
-            spawning.spawn_all(job, job.spec.starts)
-    except Exception as error:  # noqa: BLE001  (the loop must be reached: ranks may have been started)
+    except Exception as error:  # noqa: BLE001  (no descriptors, or a kernel without subreapers)
         report(f"{type(error).__name__}: {error}")
+        spawning.abandon(job, error)
+    else:
+        _attempt(_begin, job)
     worker.run(job)
+
+
+def _begin(job: Job) -> None:
+    if job.spec.adopt:
+        takeover.take_over(job, may_start=False)
+    else:
+        spawning.spawn_all(job, job.spec.starts)
 
 
 def _identity(guard: int) -> dict[str, object]:
@@ -103,33 +108,35 @@ def _identity(guard: int) -> dict[str, object]:
     }
 
 
-def _guard(child: int) -> os.waitid_result:
-    """Waits for the worker; requests made by signal are passed on to it."""
-
-    def forward(number: int, _frame: FrameType | None) -> None:
-        try:
-            os.kill(child, number)
-        except ProcessLookupError:
-            return
-
-    for number in (*kernel.STOP_SIGNALS, signal.SIGUSR1):
-        signal.signal(number, forward)
-    dead = os.waitid(os.P_PID, child, os.WEXITED)
-    if dead is None:  # only with WNOHANG
-        sys.exit("waitid gave nothing")
-    return dead
+def _guard(job: Job, child: int) -> bool:
+    """Waits for the worker, and passes on what is asked by signal. False: it was killed, and we are in its place."""
+    while (dead := kernel.peek(child)) is None:
+        number = kernel.next_signal()
+        if number == signal.SIGCHLD:
+            continue
+        os.kill(child, number)  # unreaped, so the pid is its own even if it is dead
+        if number in kernel.STOP_SIGNALS:
+            job.signals.append(number)
+    if dead.si_code == os.CLD_EXITED and dead.si_status == 0:
+        return True
+    _take_over(job, dead)
+    return False
 
 
 def _take_over(job: Job, dead: os.waitid_result) -> None:
+    is_intact = job.journal.begin()
+    job.journal.add("takeover", worker=dead.si_pid, **ending.from_siginfo(dead), **_by())
+    _attempt(worker.prepare, job)
+    os.waitid(os.P_PID, dead.si_pid, os.WEXITED)
+    _attempt(takeover.take_over, job, may_start=is_intact and not job.spec.adopt)
+
+
+def _attempt(step: Callable[..., None], job: Job, **options: bool) -> None:
+    """The ranks have no other owner than us: whatever fails, the loop must be reached."""
     try:
-        worker.prepare(job)
-        job.journal.begin()
-        job.journal.add("takeover", worker=dead.si_pid, **ending.from_siginfo(dead), **_by())
-        past = takeover.rebuild(job)
-        takeover.finish_spawning(job, past)
-    except Exception as error:  # noqa: BLE001  (the ranks have no other owner: it must go on)
-        report(f"takeover: {type(error).__name__}: {error}")
-    worker.run(job)
+        step(job, **options)
+    except Exception as error:  # noqa: BLE001
+        report(f"{step.__name__}: {type(error).__name__}: {error}")
 
 
 def _by() -> dict[str, object]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import time
 
-from grpotui_supervisor.shim import procfs
+from grpotui_supervisor.shim import pidfd, procfs
 from grpotui_supervisor.shim.journal import Journal, report
 from grpotui_supervisor.shim.members import Member, Table
 from grpotui_supervisor.shim.stopping import Stopping
@@ -15,6 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from grpotui_supervisor.shim.specification import Specification
 
+_BLIND_S = 0.05
+"""Pace of the loop when there is no poll set."""
+
 
 class Job:
     """State of the run as the shim knows it. Functions of the sibling modules act on it."""
@@ -22,10 +26,15 @@ class Job:
     def __init__(self, directory: str, spec: Specification) -> None:
         self.directory = directory
         self.spec = spec
-        self.journal = Journal(f"{directory}/ranks.jsonl", spec.node, writer="shim")
+        self.journal = Journal(f"{directory}/ranks.jsonl", spec.node, writer="shim", spill=True)
         self.table = Table()
         self.stopping = Stopping(spec.limits)
         self.handled_requests: set[str] = set()
+        """Files in `control/` that could not be removed."""
+        self.recorded_requests: set[str] = set()
+        """Files whose request a predecessor has put on record; whether it carried it out is not known."""
+        self.signals: list[int] = []
+        """Requests that came as signals. A handler only puts them here: the loop must not find its plan changed."""
         self.worker_failure: Member | None = None
         """First failed worker of a launcher: the cause, should the launcher fail as well."""
         self.ranks_done_m: int | None = None
@@ -47,30 +56,42 @@ class Job:
         """
         self.table.members[member.pid] = member
         try:
-            member.fd = os.pidfd_open(member.pid)
-        except OSError as error:  # out of descriptors: the regular look at all children still finds its end
-            report(f"no pidfd for {member.member}: {error.strerror}")
+            member.fd = os.pidfd_open(member.pid) if member.child else pidfd.open_verified(member.pid, member.start)
+            if member.fd is not None and self.poll is not None:
+                self.poll.register(member.fd, select.EPOLLIN)
+                self._watched[member.fd] = member
+        except OSError as error:  # out of descriptors: the regular look at all members still finds its end
+            report(f"{member.member} is not watched: {error.strerror}")
+            self.unwatch(member)
+
+    def unwatch(self, member: Member) -> None:
+        """Takes its pidfd out of the poll set: that of a dead process is readable for ever."""
+        if member.fd is None:
             return
-        self._watched[member.fd] = member
-        if self.poll is not None:
-            self.poll.register(member.fd, select.EPOLLIN)
+        self._watched.pop(member.fd, None)
+        self._forget(member.fd)
+        member.fd = None
 
     def watch_guard(self, pid: int) -> None:
         """A worker without a guard goes on, but the record says so: its own SIGKILL would lose statuses now."""
         try:
             self._guard = os.pidfd_open(pid)
+            if self.poll is not None:
+                self.poll.register(self._guard, select.EPOLLIN)
         except OSError as error:
             report(f"the guard is not watched: {error.strerror}")
-            return
-        if self.poll is not None:
-            self.poll.register(self._guard, select.EPOLLIN)
 
     def _guard_died(self) -> None:
-        if self.poll is not None and self._guard is not None:
-            self.poll.unregister(self._guard)
-            os.close(self._guard)
+        if self._guard is not None:
+            self._forget(self._guard)
             self._guard = None
             self.journal.add("guard_lost")
+
+    def _forget(self, fd: int) -> None:
+        with contextlib.suppress(OSError):  # it may never have got into the poll set
+            if self.poll is not None:
+                self.poll.unregister(fd)
+        os.close(fd)
 
     def ready(self, seconds: float) -> list[Member]:
         """Members whose pidfd became readable, in order of death; waits at most that long.
@@ -79,6 +100,7 @@ class Job:
         empty answer is asked for once more.
         """
         if self.poll is None:
+            time.sleep(min(seconds, _BLIND_S))
             return []
         events = self.poll.poll(seconds, 4096) or self.poll.poll(0, 4096)
         dead = [self._watched[fd] for fd, _ in events if fd in self._watched]
@@ -91,12 +113,7 @@ class Job:
 
     def drop(self, member: Member) -> None:
         """Forgets a member whose end is on record and reaped."""
-        if member.fd is not None:
-            if self.poll is not None:
-                self.poll.unregister(member.fd)
-            self._watched.pop(member.fd, None)
-            os.close(member.fd)
-            member.fd = None
+        self.unwatch(member)
         self.table.members.pop(member.pid, None)
         self.table.ended.add(member.member)
 

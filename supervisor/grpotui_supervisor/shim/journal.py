@@ -15,6 +15,7 @@ from collections import deque
 
 from grpotui_supervisor import __version__
 from grpotui_supervisor.shim import procfs
+from grpotui_supervisor.shim.spill import Spill
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 _LATE_NS = 50_000_000
+_MOST_SEQ = 1 << 53
+"""No run gets there; a greater number in the file is garbage."""
 
 
 _said: list[str] = []
@@ -37,39 +40,53 @@ def report(text: str) -> None:
 
 
 class Journal:
-    """The one writer of a file: `writer` says which program; `node` is this machine's name in the run (`node-0`)."""
+    """The one writer of a file: `writer` says which program; `node` is this machine's name in the run (`node-0`).
 
-    def __init__(self, path: str, node: str, *, writer: str) -> None:
+    `spill`: lines that wait are to be seen by a forked successor too.
+    """
+
+    def __init__(self, path: str, node: str, *, writer: str, spill: bool = False) -> None:
         self._node = node
         self._writer = writer
         self._fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._spill = Spill(path) if spill else None
         self._waiting: deque[dict[str, object]] = deque()
         self._torn = False
         self._failing = False
         self._seq = 0
         self._written = 0
 
-    def begin(self) -> None:
-        """Continues after what the file already holds; a new file gets its header."""
-        for record in self.read():
-            seq = record.get("seq")
-            self._seq = max(self._seq, seq if isinstance(seq, int) else 0)
+    def begin(self) -> bool:
+        """Continues after what the file already holds; returns whether it had a header, and gives it one if not.
+
+        A forked successor calls it again: what waited when the two parted is in the spill.
+        """
+        self._waiting.clear()
+        self._seq, has_header = 0, False
+        for record in self._in_file():
+            self._seq = max(self._seq, _number(record))
+            has_header = has_header or record["ev"] == "header"
         self._written = self._seq
-        size = os.fstat(self._fd).st_size
-        self._torn = size > 0 and os.pread(self._fd, 1, size - 1) != b"\n"
-        if size == 0:
+        self._torn = self._ends_torn()
+        for record in _records(self._spill.read()) if self._spill else ():
+            if _number(record) > self._seq and isinstance(record.get("m"), int):
+                self._seq = _number(record)
+                self._waiting.append(record)
+                has_header = has_header or record["ev"] == "header"
+        if not has_header:
             self.add(
                 "header", schema=SCHEMA, writer=self._writer, version=__version__, node=self._node,
                 boot=procfs.boot_id(), pidns=procfs.pid_namespace(),
             )  # fmt: skip
+        return has_header
 
     def add(self, ev: str, **fields: object) -> int:
         """Appends a record, now or as soon as the disk allows; returns its number for `is_written`."""
         self._seq += 1
-        self._waiting.append(
-            {"ev": ev, "t": time.time(), "m": time.monotonic_ns(), "seq": self._seq, **fields},
-        )
-        self.flush()
+        record = {"ev": ev, "t": time.time(), "m": time.monotonic_ns(), "seq": self._seq, **fields}
+        self._waiting.append(record)
+        if not self.flush() and self._spill is not None:
+            self._spill.add(_encode(record))
         return self._seq
 
     def flush(self) -> bool:
@@ -84,6 +101,8 @@ class Journal:
                 return False
             self._failing = False
             self._written = int(str(self._waiting.popleft()["seq"]))
+        if self._spill is not None:
+            self._spill.clear()
         return True
 
     def is_written(self, seq: int) -> bool:
@@ -98,22 +117,50 @@ class Journal:
             report(f"fdatasync: {error.strerror}")
 
     def read(self) -> Iterator[dict[str, object]]:
-        """The records in the file; torn lines and anything that is no JSON object are passed over."""
-        raw = os.pread(self._fd, os.fstat(self._fd).st_size, 0)  # by descriptor: the path may be gone
-        for line in raw.split(b"\n"):
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(record, dict) and isinstance(record.get("ev"), str):
-                yield record
+        """The records; torn lines and anything that is no JSON object are passed over."""
+        yield from self._in_file()
+        yield from list(self._waiting)
+
+    def _in_file(self) -> Iterator[dict[str, object]]:
+        try:
+            raw = os.pread(self._fd, os.fstat(self._fd).st_size, 0)  # by descriptor: the path may be gone
+        except OSError as error:
+            report(f"the record cannot be read ({error.strerror})")
+            return iter(())
+        return _records(raw)
+
+    def _ends_torn(self) -> bool:
+        try:
+            size = os.fstat(self._fd).st_size
+            return size > 0 and os.pread(self._fd, 1, size - 1) != b"\n"
+        except OSError:
+            return True  # a blank line more harms nobody
 
     def _write(self, record: dict[str, object]) -> None:
         now, stamped = time.monotonic_ns(), int(str(record["m"]))
         if now - stamped > _LATE_NS:
             record["written_m"] = now  # readers must not believe that this was known at `m`
-        line = (b"\n" if self._torn else b"") + json.dumps(record).encode() + b"\n"
+        line = (b"\n" if self._torn else b"") + _encode(record)
         count = os.write(self._fd, line)
         self._torn = 0 < count < len(line) or (self._torn and count == 0)
-        if count < len(line):
+        if count < len(line) - 1:  # without its newline alone it is whole: to write it again would double it
             raise OSError(28, "short write")
+
+
+def _encode(record: dict[str, object]) -> bytes:
+    return json.dumps(record).encode() + b"\n"
+
+
+def _records(raw: bytes) -> Iterator[dict[str, object]]:
+    for line in raw.split(b"\n"):
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(record, dict) and isinstance(record.get("ev"), str):
+            yield record
+
+
+def _number(record: dict[str, object]) -> int:
+    seq = record.get("seq")
+    return seq if isinstance(seq, int) and 0 < seq < _MOST_SEQ else 0

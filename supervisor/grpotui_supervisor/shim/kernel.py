@@ -11,6 +11,8 @@ RESETTABLE = [s for s in signal.valid_signals() if s not in (signal.SIGKILL, sig
 STOP_SIGNALS = {signal.SIGTERM: "stop", signal.SIGINT: "interrupt", signal.SIGQUIT: "kill"}
 """What a signal to the shim asks for: the way to stop a run when no request file can be written."""
 
+_AWAITED = (*STOP_SIGNALS, signal.SIGUSR1, signal.SIGCHLD)
+
 
 def become_subreaper() -> None:
     """Orphans of the ranks become our children; not inherited by fork, so both processes call it."""
@@ -24,6 +26,43 @@ def neutral_signals() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def hold_back_signals() -> None:
+    """Blocks the signals that tell or ask something: until there is a handler for them they would end us."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
+
+
+def let_signals_in() -> None:
+    """Ends `hold_back_signals`; what has come since then is handled now."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def next_signal() -> int:
+    """Waits for one of the signals that are held back.
+
+    A handler and a blocking call would not do: a signal between the last bytecode and the call is handled only when
+    the call returns, which may be never.
+    """
+    return signal.sigwaitinfo(_AWAITED).si_signo
+
+
+def peek(pid: int) -> os.waitid_result | None:
+    """How our child ended, left unreaped; None while it lives.
+
+    Raises:
+        ChildProcessError: it is no child of ours.
+    """
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+
+
+def is_child(pid: int) -> bool:
+    """Whether the process is our child, dead or alive."""
+    try:
+        peek(pid)
+    except OSError:
+        return False
+    return True
 
 
 def wakeup_pipe() -> int:

@@ -73,6 +73,10 @@ class Table:
         self.orphans: dict[int, Orphan] = {}
         self.ended: set[str] = set()
 
+    def knows(self, pid: int) -> bool:
+        """Whether a process with that pid is followed."""
+        return pid in self.members or pid in self.orphans
+
     def alive(self, *, role: str | None = None, leading: bool = False) -> list[Member]:
         """Members without a known ending; of one role, or only those the job lives by."""
         return [

@@ -12,12 +12,15 @@ from grpotui_supervisor.shim.members import Member
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeGuard
+
     from grpotui_supervisor.shim.job import Job
 
 _SECOND = 1_000_000_000
 _EAGER_S = 20
 _EAGER_PERIOD_S = 0.05
 _CALM_PERIOD_S = 1.0
+_LONGEST_RANK = 8
 
 
 class Observer:
@@ -45,32 +48,40 @@ class Observer:
         period = _EAGER_PERIOD_S if self._eager_until and now < self._eager_until else _CALM_PERIOD_S
         self._next = now + int(period * _SECOND)
         for driver in job.table.alive(role="driver"):
-            if _descend(job, driver.pid, procfs.environment(driver.pid).get("RANK")):
+            if _descend(job, driver.pid):
                 self.stir(now)
         for orphan in job.table.living_orphans():  # a daemonised raylet, and whatever it starts
-            if _descend(job, orphan.pid, procfs.environment(orphan.pid).get("RANK")):
+            if _descend(job, orphan.pid):
                 self.stir(now)
 
 
-def _descend(job: Job, pid: int, rank_of_parent: str | None) -> bool:
+def _descend(job: Job, top: int) -> bool:
     found = False
-    for child in procfs.children(pid):
-        if child in job.table.members:
-            continue
-        environment = procfs.environment(child)
-        rank, title = environment.get("RANK"), procfs.title(child)
-        if rank is not None and rank.isdigit() and rank != rank_of_parent and "WORLD_SIZE" in environment:
-            found |= _observe(job, child, int(rank), "rank")
-        elif title.startswith("ray::") and not title.startswith("ray::IDLE"):
-            found |= _observe(job, child, None, title.removeprefix("ray::").partition(".")[0])
-        else:
-            found |= _descend(job, child, rank)
+    below, seen = [(top, procfs.environment(top).get("RANK"))], {top}
+    while below:  # no recursion: a tree may be deeper than our stack
+        pid, rank_of_parent = below.pop()
+        for child in procfs.children(pid):
+            if child in job.table.members or child in seen:
+                continue
+            seen.add(child)
+            environment = procfs.environment(child)
+            rank, title = environment.get("RANK"), procfs.title(child)
+            if "WORLD_SIZE" in environment and rank != rank_of_parent and _is_number(rank):
+                found |= _observe(job, child, int(rank), "rank")
+            elif title.startswith("ray::") and not title.startswith("ray::IDLE"):
+                found |= _observe(job, child, None, title.removeprefix("ray::").partition(".")[0])
+            else:
+                below.append((child, rank))
     return found
+
+
+def _is_number(word: str | None) -> TypeGuard[str]:
+    return word is not None and word.isascii() and word.isdigit() and len(word) < _LONGEST_RANK
 
 
 def _observe(job: Job, pid: int, rank: int | None, role: str) -> bool:
     found = procfs.stat(pid)
-    if found is None or found.state == "Z":
+    if found is None or found.has_ended:
         return False
     member = Member(f"pid-{pid}-{found.start}", pid, found.start, rank=rank, role=role, owned=False, child=False)
     if rank is not None:

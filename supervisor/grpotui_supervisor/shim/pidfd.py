@@ -22,7 +22,7 @@ def open_verified(pid: int, start: int) -> int | None:
     """A pidfd of the very process (pid, start), or None when it is gone or the pid is another process's now."""
     try:
         fd = os.pidfd_open(pid)
-    except OSError:
+    except (OSError, ValueError, OverflowError):
         return None
     found = procfs.stat(pid)
     if found is None or found.start != start:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 RUN_MARK = "GRPOTUI_RUN_ID"
 MEMBER_MARK = "GRPOTUI_RANK"
@@ -14,7 +15,7 @@ class Stat:
     `start` is in clock ticks since boot: with the boot id, the pid namespace and the pid it names one process.
     """
 
-    __slots__ = ("cpu_ticks", "exit_status", "name", "pgid", "ppid", "rss_pages", "sid", "start", "state")
+    __slots__ = ("cpu_ticks", "exit_status", "name", "pgid", "ppid", "rss_pages", "sid", "start", "state", "threads")
 
     def __init__(self, raw: bytes) -> None:
         close = raw.rindex(b")")  # the name may itself hold spaces and parentheses
@@ -23,9 +24,15 @@ class Stat:
         self.state = fields[0].decode()
         self.ppid, self.pgid, self.sid = int(fields[1]), int(fields[2]), int(fields[3])
         self.cpu_ticks = int(fields[11]) + int(fields[12])
+        self.threads = int(fields[17])
         self.start = int(fields[19])
         self.rss_pages = int(fields[21])
         self.exit_status = int(fields[49])
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether no thread is left. A process whose main thread alone has ended shows as Z too, with status 0."""
+        return self.state in "XZ" and self.threads <= 1
 
 
 def _read(path: str, limit: int = 1 << 20) -> bytes | None:
@@ -53,13 +60,26 @@ def stat(pid: int) -> Stat | None:
 def is_alive(pid: int, start: int) -> bool:
     """Whether the very process that was recorded still runs: same start time, and no zombie."""
     found = stat(pid)
-    return found is not None and found.start == start and found.state not in "ZX"
+    if found is None:
+        return _may_exist(pid)
+    return found.start == start and not found.has_ended
 
 
 def is_running(pid: int) -> bool:
     """Whether the pid is in use by a process that is no zombie."""
     found = stat(pid)
-    return found is not None and found.state not in "ZX"
+    return found is not None and not found.has_ended
+
+
+def _may_exist(pid: int) -> bool:
+    """For a process whose stat line cannot be read: without a free descriptor a living one must not read as gone."""
+    if pid <= 0:  # to kill() a group, not a process
+        return False
+    try:
+        os.kill(pid, 0)
+    except (OSError, OverflowError):
+        return False
+    return True
 
 
 def zombie_status(pid: int, start: int) -> int | None:
@@ -69,7 +89,7 @@ def zombie_status(pid: int, start: int) -> int | None:
     status counts only where that file can be read: a hidden status must not read as success.
     """
     found = stat(pid)
-    if found is None or found.start != start or found.state != "Z":
+    if found is None or found.start != start or not found.has_ended:
         return None
     if found.exit_status == 0 and _read(f"/proc/{pid}/io", 16) is None:
         return None
@@ -93,27 +113,44 @@ def environment(pid: int) -> dict[str, str]:
 
 def title(pid: int) -> str:
     """First word of the command line (a rewritten title such as `VLLM::EngineCore` is one word)."""
-    raw = _read(f"/proc/{pid}/cmdline", 256) or b""
-    return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+    return command_line(pid)[:256].split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+def command_line(pid: int) -> bytes:
+    """The words of the command line, each with a NUL behind it; empty for a zombie."""
+    return _read(f"/proc/{pid}/cmdline", 4096) or b""
 
 
 def children(pid: int) -> list[int]:
-    """Direct children, whichever thread started them. May skip one while others exit: ask again."""
-    found: list[int] = []
+    """Direct children, whichever thread started them. May skip one while others exit: ask again, or `offspring`."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except OSError:
-        return found
-    for thread in threads:
-        raw = _read(f"/proc/{pid}/task/{thread}/children")
-        if raw:
-            found.extend(map(int, raw.split()))
-    return found
+        return []
+    lists = [raw for thread in threads if (raw := _read(f"/proc/{pid}/task/{thread}/children")) is not None]
+    if not lists:  # a kernel built without CONFIG_PROC_CHILDREN
+        return offspring(pid)
+    return [int(word) for raw in lists for word in raw.split()]
+
+
+def offspring(pid: int) -> list[int]:
+    """Direct children by a look at every process: slower than `children`, and skips none that lives throughout."""
+    return [child for child in pids() if (found := stat(child)) is not None and found.ppid == pid]
+
+
+def start_ticks(monotonic_ns: int) -> int:
+    """The start time, in the unit of `Stat.start`, of a process that was started at that monotonic time."""
+    asleep = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.monotonic_ns()
+    return (monotonic_ns + asleep) * os.sysconf("SC_CLK_TCK") // 1_000_000_000
 
 
 def pids() -> list[int]:
     """All processes of this pid namespace."""
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        return []
+    return [int(name) for name in names if name.isdigit()]
 
 
 def marked(run: str) -> list[int]:

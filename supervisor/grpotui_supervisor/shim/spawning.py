@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 
-from grpotui_supervisor.shim import kernel, procfs, stopping
+from grpotui_supervisor.shim import control, kernel, procfs, stopping
 from grpotui_supervisor.shim.members import Member
 
 TYPE_CHECKING = False
@@ -24,7 +24,10 @@ _LOG = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 def spawn_all(job: Job, starts: list[Start]) -> None:
     """Starts companions and ranks in order; the first that cannot be started, or a stop, ends the attempt."""
     left = list(starts)
-    while left and job.stopping.failed_m is None and not job.stopping.asked:
+    while left:
+        control.obey(job)
+        if job.stopping.asked or job.stopping.failed_m is not None:
+            break
         _spawn(job, left.pop(0))
     job.journal.add("spawn_done", not_started=[start.member for start in left])
 
@@ -36,23 +39,30 @@ def _spawn(job: Job, start: Start) -> None:
         return
     try:
         pid = _start_process(job, start)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # noqa: BLE001  (whatever it is, the group must not be left half started)
         _failed(job, start, error)
     else:
-        spawned(job, start, pid)
+        spawned(job, Member(start.member, pid, 0, rank=start.rank, role=start.role))
 
 
-def spawned(job: Job, start: Start, pid: int, **more: object) -> None:
+def spawned(job: Job, member: Member, **more: object) -> None:
     """Records a started process and begins to watch it."""
-    found = procfs.stat(pid)  # ours and unreaped, so it is there even if it has died
-    member = Member(start.member, pid, found.start if found else 0, rank=start.rank, role=start.role)
+    found = procfs.stat(member.pid)  # ours and unreaped, so it is there even if it has died
+    member.start = found.start if found else 0
     job.journal.add("spawned", **member.named(), owned=True, **more)
     job.watch(member)
 
 
-def _failed(job: Job, start: Start, error: OSError | ValueError) -> None:
-    number = error.errno if isinstance(error, OSError) else errno.EINVAL
-    text = error.strerror if isinstance(error, OSError) else str(error)
+def abandon(job: Job, error: Exception) -> None:
+    """The shim itself cannot work here: nothing is started, and the record says why."""
+    if job.spec.starts:
+        _failed(job, job.spec.starts[0], error)
+    job.journal.add("spawn_done", not_started=[start.member for start in job.spec.starts[1:]])
+
+
+def _failed(job: Job, start: Start, error: Exception) -> None:
+    number = error.errno if isinstance(error, OSError) and error.errno else errno.EINVAL
+    text = error.strerror if isinstance(error, OSError) and error.strerror else f"{type(error).__name__}: {error}"
     what = {"errno": number, "error": text, "path": getattr(error, "filename", None)}
     member = Member(start.member, 0, 0, rank=start.rank, role=start.role)
     job.journal.add("spawn_failed", member=start.member, rank=start.rank, role=start.role, **what)

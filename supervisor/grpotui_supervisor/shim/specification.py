@@ -6,11 +6,14 @@ The environment exists only here, in memory: it is never written to the run dire
 from __future__ import annotations
 
 import json
+import math
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, BinaryIO
+
+_LONGEST_S = 366 * 86400.0
 
 
 class Limits:
@@ -21,13 +24,19 @@ class Limits:
     )  # fmt: skip
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        self.grace = float(document.get("grace", 10))
-        self.teardown_grace = float(document.get("teardown_grace", 300))
-        self.leftover_grace = float(document.get("leftover_grace", 30))
+        self.grace = _seconds(document, "grace", 10)
+        self.teardown_grace = _seconds(document, "teardown_grace", 300)
+        self.leftover_grace = _seconds(document, "leftover_grace", 30)
         self.keep_leftovers = document.get("leftovers", "stop") == "keep"
-        self.interrupt = float(document.get("interrupt", 10))
-        self.terminate = float(document.get("terminate", 10))
-        self.unkillable = float(document.get("unkillable", 30))
+        self.interrupt = _seconds(document, "interrupt", 10)
+        self.terminate = _seconds(document, "terminate", 10)
+        self.unkillable = _seconds(document, "unkillable", 30)
+
+
+def _seconds(document: Mapping[str, Any], name: str, default: float) -> float:
+    """A time that can be counted in nanoseconds: `inf` in a profile means a year."""
+    value = float(document.get(name, default))
+    return default if math.isnan(value) else min(max(value, 0.0), _LONGEST_S)
 
 
 class Start:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import time
 
-from grpotui_supervisor.shim import control, exits, kernel, stopping
+from grpotui_supervisor.shim import control, exits, kernel, signalling, stopping
 from grpotui_supervisor.shim.journal import report
 from grpotui_supervisor.shim.observing import Observer
 
@@ -19,16 +19,14 @@ if TYPE_CHECKING:
 
     from grpotui_supervisor.shim.job import Job
 
+_LONGEST_S = 1.0
+
 
 def prepare(job: Job) -> None:
     """Signal handlers and poll set of the process that runs the loop; called once in it, before anything starts."""
-    kernel.become_subreaper()
-    kernel.neutral_signals()
-    job.open_poll(kernel.wakeup_pipe())
 
     def ask(number: int, _frame: FrameType | None) -> None:
-        number = signal.Signals(number)
-        job.stopping.ask(kernel.STOP_SIGNALS[number], f"{number.name} to the shim")
+        job.signals.append(number)
 
     def wake(_number: int, _frame: FrameType | None) -> None:
         """SIGCHLD and SIGUSR1 only end the sleep; what happened is looked up."""
@@ -37,36 +35,43 @@ def prepare(job: Job) -> None:
         signal.signal(number, ask)
     for number in (signal.SIGCHLD, signal.SIGUSR1):
         signal.signal(number, wake)
+    try:
+        kernel.become_subreaper()
+        job.open_poll(kernel.wakeup_pipe())
+    finally:
+        kernel.let_signals_in()
 
 
 def run(job: Job) -> None:
     """Follows the run to its end."""
     observer = Observer() if job.spec.observe else None
+    most = 0.0  # what the start or the takeover left to do must not wait for the first sleep to end
     while True:
         try:
-            if _round(job, observer):
+            if _round(job, observer, most):
                 return
         except Exception as error:  # noqa: BLE001  (the ranks have no other owner: it must go on)
             report(f"{type(error).__name__}: {error}")
             time.sleep(0.2)
+        most = _LONGEST_S
 
 
-def _round(job: Job, observer: Observer | None) -> bool:
+def _round(job: Job, observer: Observer | None, most: float) -> bool:
     now = job.now()
-    seconds = job.stopping.seconds_to_next(now)
+    seconds = 0.0 if job.signals else min(most, job.stopping.seconds_to_next(now))
     if observer is not None:
         seconds = min(seconds, observer.seconds_to_next(now))
     before = len(job.table.ended)
     exits.collect(job, job.ready(seconds))
-    if observer is not None:
+    control.obey(job)
+    stopping.decide(job)
+    if signalling.is_due(job):
+        exits.collect(job, job.ready(0))  # a death of its own must not be taken for one of ours
+        signalling.carry_out(job)
+    if observer is not None:  # last: a fault in it must not keep a stop from being carried out
         if len(job.table.ended) != before:
             observer.stir(now)
         observer.look(job)
-    control.obey(job)
-    stopping.decide(job)
-    if stopping.is_due(job):
-        exits.collect(job, job.ready(0))  # a death of its own must not be taken for one of ours
-        stopping.carry_out(job)
     _note_ranks_done(job)
     return _finish(job) if job.is_over() else False
 

@@ -53,6 +53,15 @@ def _place(directory: RunDirectory, facts: Mapping[str, Any]) -> Place:
     return "rebooted" if host.get("hostname") == socket.gethostname() else "elsewhere"
 
 
+def is_all_gone(state: RunState, run: str) -> bool:
+    """Whether no process of the run is alive, whatever the record says: its lines wait while the disk is full."""
+    open_members = [(m.pid, m.start) for m in state.members.values() if m.is_open]
+    known = open_members + [(left.pid, left.start) for left in state.leftovers.values()]
+    if any(pid is None or start is None or procfs.is_alive(pid, start) for pid, start in known):
+        return False
+    return not procfs.marked(run)
+
+
 def settle(state: RunState, view: View) -> RunState:
     """Closes what the records leave open, when nobody is left who could: each open end becomes known or lost.
 

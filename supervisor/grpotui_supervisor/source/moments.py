@@ -27,12 +27,12 @@ def parse_moment(text: str, directory: RunDirectory) -> int:
     if first is None:
         raise UsageError(f"{directory.run_id} has no record: nothing of it was started")
     offset = _OFFSET.fullmatch(text.strip())
-    if offset:
-        return int(first["m"]) + round(float(offset[1]) * 1e9)
     try:
+        if offset:
+            return int(first["m"]) + round(float(offset[1]) * 1e9)
         wall = dt.datetime.fromisoformat(text.strip()).timestamp()
-    except ValueError:
+        return int(first["m"]) + round((wall - float(first.get("t", "nan"))) * 1e9)
+    except (ValueError, OverflowError):
         raise UsageError(
             f"--at {text!r} is no moment", hint="+12.5 is seconds after the start; else a date: 2026-11-29T17:15:00"
         ) from None
-    return int(first["m"]) + round((wall - float(first["t"])) * 1e9)

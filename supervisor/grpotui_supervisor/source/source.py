@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from grpotui_supervisor.follow import Records
 from grpotui_supervisor.model.finding import Finding
-from grpotui_supervisor.model.run_state import RunState, advance
+from grpotui_supervisor.model.run_state import RunState, advance, ending
 from grpotui_supervisor.model.wrapper_exits import overlay
 from grpotui_supervisor.shim import procfs
 from grpotui_supervisor.source.logs import Logs
@@ -106,12 +106,13 @@ class Source:
     def _take_sample(self, record: Mapping[str, Any]) -> None:
         try:
             sample = Sample(record["m"], int(record["rss_bytes"]), float(record["cpu_s"]), int(record["processes"]))
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             return
         self.samples[str(record["member"])] = sample
 
     def _take_finding(self, record: Mapping[str, Any]) -> None:
-        key = (str(record.get("id")), record.get("member"))
+        member = record.get("member")
+        key = (str(record.get("id")), member if isinstance(member, str) else None)
         if record["ev"] == "cleared":
             self.findings.pop(key, None)
         elif record["ev"] == "raised":
@@ -128,4 +129,12 @@ class Source:
                     path = f"{folder}/{member}/{name}"
                     self._wrappers.setdefault(path, Records(path))
         for records in self._wrappers.values():
-            self._wrapper_exits += [r for r in records.until(until) if r["ev"] == "exit" and "how" in r]
+            self._wrapper_exits += [r for r in records.until(until) if r["ev"] == "exit" and _is_ending(r)]
+
+
+def _is_ending(record: Mapping[str, Any]) -> bool:
+    try:
+        ending(record)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return False
+    return True

@@ -163,6 +163,10 @@ def _seconds_before_next(run: RunState, first: FirstFailure) -> float | None:
     later = [
         m.ended_m - first.m
         for m in run.members.values()
-        if m.ended_m is not None and m.key != first.member and (m.leads or not m.owned) and m.ended_m >= first.m
+        if m.ended_m is not None
+        and m.ended_m >= first.m
+        and m.key != first.member
+        and m.pid is not None
+        and (m.leads or not m.owned)
     ]
     return min(later) / 1e9 if later else None

@@ -26,12 +26,12 @@ ENDINGS = {
 def test_every_ending_is_told_apart(shim: ShimRun) -> None:
     shim.start([rank_argv(mode) for mode in ENDINGS], limits={"grace": 30})
     shim.wait_done()
-    assert list(shim.ends()[rank] for rank in range(len(ENDINGS))) == list(ENDINGS.values())
+    assert [shim.ends()[rank] for rank in range(len(ENDINGS))] == list(ENDINGS.values())
 
 
 @pytest.mark.parametrize("limit", [0, resource.RLIM_INFINITY])
 def test_a_core_is_on_record(shim: ShimRun, limit: int) -> None:
-    command = f"ulimit -c {'unlimited' if limit else 0}; cd {shim.path}; exec \"$@\""
+    command = f'ulimit -c {"unlimited" if limit else 0}; cd {shim.path}; exec "$@"'
     shim.start([["/bin/sh", "-c", command, "sh", *rank_argv("segv")]])
     shim.wait_done()
     (end,) = shim.of("exit")

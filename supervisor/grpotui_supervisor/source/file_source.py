@@ -1,0 +1,79 @@
+"""A bare log file as a source: what a log can tell, and nothing that it cannot."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from grpotui_supervisor.logs import reader_for
+from grpotui_supervisor.source.blocks import blocks
+from grpotui_supervisor.source.metrics import Metrics
+from grpotui_supervisor.source.status import SCHEMA, number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NOT_IN_A_LOG = ("exits and signals", "memory", "what was sent", "times of the lines")
+"""What the status of a bare log says that it cannot say."""
+
+
+class FileSource:
+    """A log file, read to its present end.
+
+    Attributes:
+        path: the file; `-` for standard input.
+        logs: its metrics.
+    """
+
+    def __init__(self, path: str, *, framework: str = "auto", logging_steps: int | None = None) -> None:
+        self.path = path
+        self.logs = Metrics(reader_for(framework, logging_steps=logging_steps))
+
+    def read(self, progress: Callable[[int], None] | None = None) -> None:
+        """Reads the whole file; `progress` is told the bytes read so far (unpacked).
+
+        Raises:
+            UsageError: the file cannot be read.
+        """
+        done = 0
+        for block in blocks(self.path):
+            if self.logs.reader is not None:
+                self.logs.reader.feed(block)
+            done += len(block)
+            if progress is not None:
+                progress(done)
+        if self.logs.reader is not None:
+            self.logs.reader.feed(b"\n")  # a file may end without one; what is written after it is not ours to wait for
+
+    def rows_until(self, step: int | None) -> int:
+        """How many rows were printed when the log had reached that step; None: all."""
+        if step is None:
+            return self.logs.steps
+        reached = [
+            row for row in range(self.logs.steps) if (found := self.logs.step_of(row)) is not None and found <= step
+        ]
+        return reached[-1] + 1 if reached else 0
+
+    def status(self, step: int | None = None) -> dict[str, Any]:
+        """The status document as of a step: exits, memory and times are null, since a log does not hold them."""
+        rows, reader = self.rows_until(step), self.logs.reader
+        whole = rows == self.logs.steps
+        return {
+            "schema": SCHEMA,
+            "run": None,
+            "source": self.path if self.path == "-" else os.path.abspath(self.path),
+            "framework": self.logs.framework,
+            "state": None,
+            "verdict": None,
+            "training_complete": bool(reader and reader.training_complete and whole),
+            "step": self.logs.step_of(rows - 1) if rows else None,
+            "steps_total": reader.steps_total if reader else None,
+            "phase": None,
+            "records": rows,
+            "metrics": {key: number(value) for key, value in sorted(self.logs.latest_metrics(rows).items())},
+            "ranks": [],
+            "gpus": [],
+            "gpu_unavailable": "not in this log",
+            "not_in_source": list(NOT_IN_A_LOG),
+            "findings": [],
+        }
