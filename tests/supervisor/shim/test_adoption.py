@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.gates import fates
-from support.processes import reap, signals_of, wait_dead
+from support.processes import freeze, reap, signals_of, wait_dead
 from support.runs import kill, rank_argv
 from support.waiting import wait_until
 
@@ -68,8 +68,9 @@ def test_a_pidfd_tells_the_status_after_the_reaping(shim: ShimRun, gate: Gate) -
     shim.wait_for("spawn_done")
     shim.kill_both()
     shim.adopt(limits={"grace": 600})
-    wait_until(lambda: _pidfds(shim.worker) >= 7, what="pidfds of all ranks and of the guard")
-    os.kill(shim.worker, signal.SIGSTOP)
+    shim.request("nothing")
+    shim.wait_for("request")  # it has come to its loop, and holds pidfds of all ranks
+    freeze(shim.worker)
     gate.open()
     wait_dead(*(shim.pid(rank) for rank in range(6)))
     reap()
@@ -80,11 +81,6 @@ def test_a_pidfd_tells_the_status_after_the_reaping(shim: ShimRun, gate: Gate) -
         assert shim.ends() == fates()
     else:
         assert len(shim.of("lost")) == 6
-
-
-def _pidfds(pid: int) -> int:
-    names = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
-    return sum("pidfd" in name for name in names)
 
 
 def _has_exit_info() -> bool:

@@ -65,7 +65,7 @@ def wait_ranks_dead(run: ShimRun, *ranks: int) -> None:
 
 def test_timers_and_deaths_on_a_full_disk(tiny: ShimRun, gate: Gate) -> None:
     """Record and stderr on one full disk: the grace runs out, hung peers are ended, no status is lost."""
-    tiny.start([*gate.fates(36), SLEEP, rank_argv("stubborn")], limits={"grace": 0.3, "terminate": 0.3})
+    tiny.start([*gate.fates(36), SLEEP, rank_argv("stubborn")], limits={"grace": 0.3, "terminate": 1.5})
     tiny.wait_for("spawn_done")
     wait_until(lambda: signal.SIGTERM in signals_of(tiny.pid(37), "SigIgn"))
     pids, filler = tiny.shim_pids(), fill(tiny)
@@ -103,7 +103,7 @@ def _must_not_spin(pid: int) -> None:
 
 def test_a_stop_by_signal_on_a_full_disk(tiny: ShimRun) -> None:
     """No request file can be written there: a signal to the worker asks for the same."""
-    tiny.start([SLEEP, rank_argv("stubborn")], limits={"interrupt": 0.2, "terminate": 0.2})
+    tiny.start([SLEEP, rank_argv("stubborn")], limits={"interrupt": 1.5, "terminate": 0.2})
     tiny.wait_for("spawn_done")
     wait_until(lambda: signal.SIGTERM in signals_of(tiny.pid(1), "SigIgn"))
     _exhaust_page(tiny)
@@ -128,7 +128,7 @@ def _exhaust_page(run: ShimRun) -> None:
 
 def test_the_worker_killed_during_a_stop_on_a_full_disk(tiny: ShimRun) -> None:
     """What was asked for, and which deaths were ours, is known to the guard although the disk knows nothing of it."""
-    tiny.start([SLEEP, SLEEP, rank_argv("stubborn")], limits={"interrupt": 0.2, "terminate": 0.5, "grace": 600})
+    tiny.start([SLEEP, SLEEP, rank_argv("stubborn")], limits={"interrupt": 1.5, "terminate": 0.5, "grace": 600})
     tiny.wait_for("spawn_done")
     wait_until(lambda: signal.SIGTERM in signals_of(tiny.pid(2), "SigIgn"))
     worker = tiny.worker
