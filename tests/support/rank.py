@@ -50,6 +50,54 @@ def tree(depth: int) -> None:
             time.sleep(3600)
 
 
+def idle() -> None:
+    while True:
+        time.sleep(3600)
+
+
+def leave_orphan() -> None:
+    orphan(stubborn=False)
+    os._exit(0)
+
+
+def leave_stubborn_orphan() -> None:
+    orphan(stubborn=True)
+    os._exit(0)
+
+
+def grow_tree() -> None:
+    tree(5)
+    idle()
+
+
+def daemonise() -> None:
+    os.close(1)
+    os.close(2)
+    if os.fork() == 0:
+        idle()
+    os._exit(0)
+
+
+def write_for_ever() -> None:
+    ignore()
+    with open(sys.argv[2], "wb", buffering=0) as file:
+        while True:
+            file.write(b"x" * (1 << 20))
+            time.sleep(0.2)
+            file.truncate(0)
+
+
+MODES = {
+    "sleep": idle,
+    "stubborn": idle,
+    "orphan": leave_orphan,
+    "orphan-stubborn": leave_stubborn_orphan,
+    "tree": grow_tree,
+    "daemonise": daemonise,
+    "write": write_for_ever,
+}
+
+
 def main() -> None:
     mode = sys.argv[1]
     until = float(sys.argv[2]) if len(sys.argv) > 2 and mode != "write" else 0.0
@@ -59,31 +107,7 @@ def main() -> None:
         ignore()
     while (left := until - time.monotonic()) > 0:
         time.sleep(left)
-    if mode in ("sleep", "stubborn"):
-        while True:
-            time.sleep(3600)
-    if mode.startswith("orphan"):
-        orphan(stubborn=mode == "orphan-stubborn")
-        os._exit(0)
-    if mode == "tree":
-        tree(5)
-        while True:
-            time.sleep(3600)
-    if mode == "daemonise":
-        os.close(1)
-        os.close(2)
-        if os.fork() == 0:
-            while True:
-                time.sleep(3600)
-        os._exit(0)
-    if mode == "write":
-        ignore()
-        with open(sys.argv[2], "wb", buffering=0) as file:
-            while True:
-                file.write(b"x" * (1 << 20))
-                time.sleep(0.2)
-                file.truncate(0)
-    die(mode)
+    MODES.get(mode, lambda: die(mode))()
 
 
 main()

@@ -205,9 +205,16 @@ class ShimRun:
         """Ends everything of the run: shim first, so that nothing is recorded or restarted."""
         for pid in self.shim_pids():
             kill(pid)
-        wait_until(lambda: not [kill(pid) for pid in procfs.marked(self.run) if procfs.is_running(pid)], seconds=10)
+        wait_until(lambda: not self._kill_marked(), seconds=10, what="the end of the run's processes")
         if self.started is not None and self.started.poll() is None:
             self.started.kill()
+
+    def _kill_marked(self) -> list[int]:
+        """Kills what carries the run's mark; those that were still there."""
+        found = [pid for pid in procfs.marked(self.run) if procfs.is_running(pid)]
+        for pid in found:
+            kill(pid)
+        return found
 
 
 @dataclass

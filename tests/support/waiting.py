@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def wait_until(look: Callable[[], T], *, seconds: float = 20.0, what: str = "the condition") -> T:
+def wait_until(
+    look: Callable[[], T | Literal[False] | None], *, seconds: float = 20.0, what: str = "the condition"
+) -> T:
     """Calls `look` until it answers something true, and returns that; fails loudly when time is up."""
     deadline = time.monotonic() + seconds
     while True:

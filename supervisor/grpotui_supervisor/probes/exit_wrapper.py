@@ -42,6 +42,7 @@ def main(argv: list[str]) -> None:
         signal.signal(getattr(signal, name), pass_on)
     record.write("spawned", pid=child)
     info = os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    assert info is not None  # noqa: S101  (None comes only with WNOHANG)
     record.write("exit", pid=child, **_ending(info))
     os.waitpid(child, 0)
     _end_likewise(info)

@@ -19,7 +19,8 @@ def findings(events: list[Event]) -> list[Finding]:
         state, found = advance(pair[0], event)
         return state, [*pair[1], *found]
 
-    return reduce(step, events, (State(), []))[1]
+    start: tuple[State, list[Finding]] = (State(), [])
+    return reduce(step, events, start)[1]
 
 
 START: list[Event] = [
