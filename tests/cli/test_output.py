@@ -104,8 +104,8 @@ def test_streams_that_lack_the_characters(home: Home) -> None:
     assert home.run("stop", "--now").returncode == 0
 
 
-@pytest.mark.parametrize("word", ["\x1b[31mx", "/tmp/\x1b[31m/x", "a\nb"])
-@pytest.mark.parametrize("command", ["status", "launch", "stop"])
+@pytest.mark.parametrize("command", ["status", "launch"])
+@pytest.mark.parametrize("word", ["\x1b[31mx", "/tmp/\x1b[31m\n/x"])
 def test_a_hostile_word_of_the_command_line(home: Home, command: str, word: str) -> None:
     done = home.run(command, word)
     assert done.returncode == 2

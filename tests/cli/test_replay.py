@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Home, str]]:
     """A run in which rank 1 is killed about half a second after the start."""
     home = Home(tmp_path_factory.mktemp("replay") / "home")
-    run = home.launch(home.ranks_profile("sleep", f"kill {time.monotonic() + 1.5}"))
-    home.wait_for_state(run, "ended")
-    yield home, run
-    home.clean()
+    try:
+        run = home.launch(home.ranks_profile("sleep", f"kill {time.monotonic() + 1.5}"))
+        home.wait_for_state(run, "ended")
+        yield home, run
+    finally:
+        home.clean()
 
 
 def at(home: Home, run: str, moment: str | None) -> dict[str, Any]:

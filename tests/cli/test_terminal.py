@@ -85,7 +85,7 @@ def test_control_c_in_attach_detaches(home: Home) -> None:
     untouched(home, run)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
 def test_a_client_that_is_ended_harms_nothing(home: Home, number: signal.Signals) -> None:
     process, run = client(home, "launch", home.ranks_profile("sleep", "sleep"))
     process.send_signal(number)

@@ -65,8 +65,17 @@ def python(*words: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gallery]:
-    """All runs are started before any of them is waited for."""
+    """Whatever a test breaks in it is ended with it."""
     found = Gallery(Home(tmp_path_factory.mktemp("schemas") / "home"))
+    try:
+        fill(found)
+        yield found
+    finally:
+        found.home.clean()
+
+
+def fill(found: Gallery) -> None:
+    """All runs are started before any of them is waited for."""
     found.launch("passed", 'mode = "ranks"\nnproc = 1', python(STEPS, "3", "0.02"))
     found.launch("early", 'mode = "ranks"\nnproc = 2', python("-c", EARLY))
     found.launch("unstarted", 'mode = "ranks"\nnproc = 2', ["no-such-command"])
@@ -90,8 +99,6 @@ def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gallery]:
     for name in ("passed", "early", "unstarted", "driver", "killed", "taken-over"):
         found.look(name, lambda s: s["state"] == "ended")
     found.home.run("stop", found.runs["kept"], "--now")
-    yield found
-    found.home.clean()
 
 
 def shim(gallery: Gallery, name: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+
 from support.waiting import wait_until
 
 if TYPE_CHECKING:
