@@ -99,7 +99,7 @@ def ensure_monitor(directory: RunDirectory, source: Source, view: liveness.View)
 
 
 def ask(directory: RunDirectory, what: str, **fields: object) -> None:
-    """Hands the shim a request; on an unsupervised run a shim in adopt mode is started first.
+    """Hands the shim a request; on an unsupervised run a shim in adopt mode is started first, on an ended one nothing.
 
     On a disk that takes no file the request goes as a signal: it must be possible to stop such a run.
 
@@ -110,6 +110,9 @@ def ask(directory: RunDirectory, what: str, **fields: object) -> None:
     source = Source(directory)
     source.update(None)
     if not directory.is_locked("shim.lock"):
+        source.update(None)  # its last words came before it let go of the lock
+        if source.run.done:
+            return
         start_shim(directory, _adoption(source), os.environ)
         source.update(None)
     try:

@@ -64,6 +64,14 @@ def test_a_run_on_a_full_disk_can_be_stopped(small_home: Home) -> None:
     assert [m["signal"] for m in document["ranks"]] == ["SIGINT", "SIGKILL"]
 
 
+def test_a_request_that_comes_too_late_changes_nothing(home: Home) -> None:
+    run = home.launch(home.ranks_profile("exit0"))
+    home.wait_for_state(run, "ended")
+    supervisors.ask(RunDirectory(str(home.directory(run))), "stop", why="late")
+    assert [r["ev"] for r in home.records(run) if r["ev"] in ("shim", "request", "done")] == ["shim", "done"]
+    assert home.status(run)["verdict"] == "passed"
+
+
 def test_a_shim_that_cannot_start_says_why(home: Home) -> None:
     run = home.launch(home.ranks_profile("exit0"))
     home.wait_for_state(run, "ended")

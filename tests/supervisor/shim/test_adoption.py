@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from support.runs import ShimRun
 
 SLEEP = ["/bin/sleep", "3600"]
-SHORT = {"interrupt": 0.3, "terminate": 0.3}
+SHORT = {"interrupt": 1.5, "terminate": 1.5}
 _LAST_PID = "/proc/sys/kernel/ns_last_pid"
 
 

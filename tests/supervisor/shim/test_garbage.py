@@ -110,7 +110,7 @@ def test_garbage_of_all_kinds_before_an_adoption(shim: ShimRun) -> None:
     shim.kill_both()
     with (shim.path / "ranks.jsonl").open("ab") as file:
         file.write(b"".join(text + b"\n" for text in GARBAGE.values()))
-    shim.adopt(limits={"interrupt": 0.2, "terminate": 0.2})
+    shim.adopt(limits={"interrupt": 10, "terminate": 10})
     shim.request("stop")
     shim.wait_done()
     assert ("killed", "SIGINT") in [(r["how"], r["signal"]) for r in shim.of("exit") if r["t"] and r["rank"] == 0]

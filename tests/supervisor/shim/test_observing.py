@@ -129,7 +129,7 @@ def test_a_worker_that_was_restarted(shim: ShimRun, tmp_path: Path, survivor: st
 
 def test_a_launcher_that_is_killed_leaves_workers_to_be_ended(shim: ShimRun) -> None:
     stubborn = 'trap "" INT TERM; exec sleep 3600'
-    launch(shim, 0, "exec sleep 3600", stubborn, limits={"grace": 600, "leftover_grace": 0.2, "terminate": 0.5})
+    launch(shim, 0, "exec sleep 3600", stubborn, limits={"grace": 600, "leftover_grace": 0.2, "terminate": 1.5})
     workers = observed(shim, 2)
     driver = next(r for r in shim.of("spawned") if r["member"] == "driver")
     kill(driver["pid"])
