@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grpotui import last_words
-from grpotui.text import inert, status_lines
+from grpotui.text import inert, log_lines, status_lines, step_line
+from grpotui_supervisor.source.status import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from grpotui_supervisor.source.metrics import Metrics
     from grpotui_supervisor.source.source import Source
 
 
@@ -19,3 +21,18 @@ def status_text(source: Source, document: Mapping[str, Any]) -> str:
     head, *rest = status_lines(document)
     words = [inert(line) for line in last_words.of_first_failure(source, document)]
     return "\n".join([head, *words, *rest])
+
+
+def log_text(document: Mapping[str, Any]) -> str:
+    """The status of a bare log."""
+    return "\n".join(log_lines(document))
+
+
+def step_lines(metrics: Metrics, rows: int) -> str:
+    """The first rows of metrics, a line each."""
+    total = metrics.reader.steps_total if metrics.reader is not None else None
+    lines = (
+        step_line(metrics.step_of(row), total, {key: number(value) for key, value in metrics.metrics(row).items()})
+        for row in range(rows)
+    )
+    return "".join(f"{line}\n" for line in lines)

@@ -188,6 +188,19 @@ def status_lines(document: Mapping[str, Any]) -> list[str]:
     return [inert(line) for line in lines]
 
 
+def log_lines(document: Mapping[str, Any]) -> list[str]:
+    """The status document of a bare log as text."""
+    framework = document["framework"] or "not recognised"
+    complete = ", training complete" if document["training_complete"] else ""
+    lines = [f"{document['source']}  {framework}, {document['records']} records{complete}"]
+    if document["records"]:
+        lines.append(step_line(document["step"], document["steps_total"], document["metrics"]))
+    elif document["looks_like"] is not None:
+        lines.append(f"no metrics of a known framework in it; it begins with: {document['looks_like']}")
+    lines.append(f"not in this log: {', '.join(document['not_in_source'])}")
+    return [inert(line) for line in lines]
+
+
 def _headline(document: Mapping[str, Any]) -> str:
     state, offset = document["state"], document["as_of"]["offset_s"]
     if document["verdict"] is not None:
@@ -220,6 +233,12 @@ _PLACES = {
 }
 
 
+def _last_output(member: Mapping[str, Any]) -> str:
+    if member["output_age_s"] is not None:
+        return f"{duration(member['output_age_s'])} ago"
+    return "nothing yet" if member["owned"] else "-"  # a launcher's worker prints into the launcher's log
+
+
 def _member_table(document: Mapping[str, Any]) -> list[str]:
     rows = [
         (
@@ -227,7 +246,7 @@ def _member_table(document: Mapping[str, Any]) -> list[str]:
             "-" if m["pid"] is None else str(m["pid"]),
             ending(m),
             " ".join(m["sent"]) or "-",
-            "nothing yet" if m["output_age_s"] is None else f"{duration(m['output_age_s'])} ago",
+            _last_output(m),
             size(m["rss_bytes"] if m["rss_bytes"] is not None else m["max_rss_bytes"]),
         )
         for m in document["ranks"]

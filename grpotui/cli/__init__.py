@@ -22,7 +22,8 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("status", "What the operating system said of every rank."),
     ("runs", "All runs of this machine, newest first."),
     ("stop", "End a run: INT, then TERM, then KILL."),
-    ("replay", "A run as it was at a moment."),
+    ("replay", "A run as it was at a moment, or what a log file tells."),
+    ("export", "The metrics of a run or a log as JSON lines, CSV or Parquet."),
     ("info", "Paths, versions, and what this kernel can tell."),
 )
 """Name and help of each command; its code is `grpotui.cli.<name>.command`."""

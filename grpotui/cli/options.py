@@ -52,3 +52,4 @@ plain_option: Decorator = click.option(
 )
 ndjson_option: Decorator = click.option("--json", "as_json", is_flag=True, help="One JSON object a line (NDJSON).")
 run_argument: Decorator = click.argument("run", required=False, callback=_filled, shell_complete=_complete_run)
+source_argument: Decorator = click.argument("source", required=False, callback=_filled, shell_complete=_complete_run)

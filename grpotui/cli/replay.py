@@ -6,42 +6,64 @@ import time
 
 import click
 
-from grpotui.cli.options import examples, json_option, run_argument
-from grpotui.show import status_text
+from grpotui.cli.options import examples, json_option, one_of, source_argument
+from grpotui.show import log_text, status_text, step_lines
 from grpotui_supervisor import rundir
 from grpotui_supervisor.errors import UsageError
-from grpotui_supervisor.source.moments import parse_moment
+from grpotui_supervisor.source.file_source import FileSource
+from grpotui_supervisor.source.moments import parse_moment, parse_step
+from grpotui_supervisor.source.opening import open_source
 from grpotui_supervisor.source.source import Source
 from grpotui_supervisor.source.status import status
 
 _EXAMPLES = examples(
     "grpotui replay --at +90",
     "grpotui replay demo-20261129-171500-3f2a --at 2026-11-29T17:16:30 --json",
+    "grpotui replay train.log --plain",
+    "grpotui replay old.log.gz --at 120",
 )
 
 
 @click.command(epilog=_EXAMPLES)
-@run_argument
-@click.option("--at", "at", metavar="TIME", help="+SECONDS after the start, or a local date and time (ISO 8601).")
+@source_argument
+@click.option("--at", "at", metavar="STEP|TIME", help="A step, +SECONDS after the start, or a local date and time.")
+@click.option("--plain", is_flag=True, help="Every step on a line, then the state.")
 @json_option
-def command(run: str | None, at: str | None, *, as_json: bool) -> int:
-    """Show RUN as it was on record at TIME; without --at, at its end.
+def command(source: str | None, at: str | None, *, plain: bool, as_json: bool) -> int:
+    """Show SOURCE as it was on record at STEP or TIME; without --at, at its end.
 
-    What is shown is what was shown live at that moment: both are the same fold over the same records.
+    SOURCE is a run (id, beginning of one, or directory; the newest by default), a log file (plain, .gz or .zst), or -
+    for standard input. Of a run, what is shown is what was shown live at that moment: both are the same fold over the
+    same records. A bare log tells steps and metrics, and what it cannot tell is said.
     """
-    root = rundir.root(os.environ)
-    directory = rundir.find(run, root) if run else rundir.latest(root)
-    source = Source(directory)
-    source.update(None if at is None else parse_moment(at, directory))
-    if at is not None and source.start_t is None:
-        raise UsageError(f"nothing of {directory.run_id} was on record at {at}", hint=_since_when(directory))
-    document = status(source)
-    click.echo(json.dumps(document) if as_json else status_text(source, document))
+    one_of(plain=plain, json=as_json)
+    opened = open_source(source, rundir.root(os.environ))
+    if isinstance(opened, FileSource):
+        return _replay_log(opened, at, plain=plain, as_json=as_json)
+    opened.update(None if at is None else parse_moment(at, opened.directory))
+    if at is not None and opened.start_t is None:
+        raise UsageError(f"nothing of {opened.directory.run_id} was on record at {at}", hint=_since_when(opened))
+    document = status(opened)
+    if plain:
+        click.echo(step_lines(opened.logs, opened.logs.steps), nl=False)
+    click.echo(json.dumps(document) if as_json else status_text(opened, document))
     return 0
 
 
-def _since_when(directory: rundir.RunDirectory) -> str:
-    source = Source(directory, with_logs=False)
-    source.update(None)
-    began = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(source.start_t))
+def _replay_log(log: FileSource, at: str | None, *, plain: bool, as_json: bool) -> int:
+    step = None if at is None else parse_step(at)
+    if at is not None and step is None:
+        raise UsageError(f"--at {at!r} is no step", hint="a bare log has no times: give the number of a step")
+    log.read()
+    document = log.status(step)
+    if plain:
+        click.echo(step_lines(log.logs, log.rows_until(step)), nl=False)
+    click.echo(json.dumps(document) if as_json else log_text(document))
+    return 0
+
+
+def _since_when(source: Source) -> str:
+    whole = Source(source.directory, with_logs=False)
+    whole.update(None)
+    began = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(whole.start_t))
     return f"its first record is of {began}; --at +0 shows it"

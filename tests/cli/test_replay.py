@@ -40,7 +40,7 @@ def at(home: Home, run: str, moment: str | None) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "moment",
-    ["nonsense", "", "-5", "12", "+1e3", "0001-01-01", "2026-13-01", "+" + "9" * 400, "\x1b[31m"],
+    ["nonsense", "", "-5", "1.5", "+1e3", "0001-01-01", "2026-13-01", "+" + "9" * 400, "\x1b[31m"],
 )
 def test_nonsense_is_no_moment(killed: tuple[Home, str], moment: str) -> None:
     home, run = killed

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from grpotui_supervisor.logs import reader_for
+from grpotui_supervisor.logs.reader import plain
 from grpotui_supervisor.source.blocks import blocks
 from grpotui_supervisor.source.metrics import Metrics
 from grpotui_supervisor.source.status import SCHEMA, number
@@ -27,6 +28,7 @@ class FileSource:
 
     def __init__(self, path: str, *, framework: str = "auto", logging_steps: int | None = None) -> None:
         self.path = path
+        self._looks_like: str | None = None
         self.logs = Metrics(reader_for(framework, logging_steps=logging_steps))
 
     def read(self, progress: Callable[[int], None] | None = None) -> None:
@@ -37,6 +39,8 @@ class FileSource:
         """
         done = 0
         for block in blocks(self.path):
+            if self._looks_like is None:
+                self._looks_like = _first_words(block)
             if self.logs.reader is not None:
                 self.logs.reader.feed(block)
             done += len(block)
@@ -74,6 +78,13 @@ class FileSource:
             "ranks": [],
             "gpus": [],
             "gpu_unavailable": "not in this log",
+            "looks_like": self._looks_like if not rows else None,
             "not_in_source": list(NOT_IN_A_LOG),
             "findings": [],
         }
+
+
+def _first_words(block: bytes) -> str | None:
+    """The first line that holds anything, for a person to see what this is; at most 120 characters."""
+    lines = (plain(line).strip() for line in block[:65536].decode("utf-8", "replace").splitlines())
+    return next((line[:120] for line in lines if line), None)
