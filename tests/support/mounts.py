@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def tmpfs(point: Path, options: str) -> Iterator[Path]:
     """A tmpfs at that path, made for it; without the right to mount the test is skipped."""
     point.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"{options},mode=0700", "none", point]
+    command = ["mount", "-t", "tmpfs", "-o", f"{options},mode=0700", "none", str(point)]
     if subprocess.run(command, check=False, capture_output=True).returncode:
         pytest.skip("mounting a file system needs root and the right to")
     try:
