@@ -41,6 +41,8 @@ def tiny(tmp_path: Path) -> Iterator[ShimRun]:
         pytest.skip("needs the right to mount a small tmpfs")
     found = ShimRun(disk / "run", run=f"test-{tmp_path.name}")
     yield found
+    for pid in _shim_of(found):  # on a full disk it may be on no record
+        kill(pid)
     found.clean()
     subprocess.run(["umount", "-l", str(disk)], check=True)
 
@@ -168,8 +170,12 @@ def test_a_start_on_a_full_disk_starts_nothing(tiny: ShimRun) -> None:
 
 def _waits(run: ShimRun) -> bool:
     """Whether a shim process of the run, which nothing on disk names, sleeps between two tries to write."""
-    path = str(run.path).encode()
-    return any("nanosleep" in _wchan(pid) for pid in procfs.pids() if path in procfs.command_line(pid))
+    return any("nanosleep" in _wchan(pid) for pid in _shim_of(run))
+
+
+def _shim_of(run: ShimRun) -> list[int]:
+    path = os.fsencode(run.path) + b"\0"
+    return [pid for pid in procfs.pids() if procfs.command_line(pid).endswith(path)]
 
 
 def _wchan(pid: int) -> str:
