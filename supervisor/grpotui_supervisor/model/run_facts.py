@@ -29,11 +29,18 @@ class _Host(msgspec.Struct):
     pidns: str = ""
 
 
+class _Member(msgspec.Struct):
+    member: str
+    rank: int | None
+    role: str
+
+
 class _Facts(msgspec.Struct):
     schema: int
     node: str = "node-0"
     wrapped: bool = False
     host: _Host = msgspec.field(default_factory=_Host)
+    members: list[_Member] = msgspec.field(default_factory=list)
     profile: _Profile = msgspec.field(default_factory=_Profile)
 
 

@@ -3,7 +3,7 @@
 Pure: no clock, no files. A record of an unknown kind, or one that lacks what its kind needs, changes nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
@@ -89,6 +89,17 @@ class RunState:
     guard_lost: bool = False
     first_m: Nanoseconds | None = None
     last_m: Nanoseconds | None = None
+
+
+def planned(members: Iterable[Mapping[str, Any]], node: str) -> RunState:
+    """Before the first record: everybody whom `run.json` names is still to be started.
+
+    A rank that the record never mentions must not be missing from the verdict: the others' 0 would pass for all.
+    """
+    found = {
+        str(m["member"]): Member(key=str(m["member"]), node=node, role=str(m["role"]), rank=m["rank"]) for m in members
+    }
+    return RunState(members=MappingProxyType(found), node=node)
 
 
 def leading(state: RunState) -> list[Member]:

@@ -21,6 +21,7 @@ _EAGER_S = 20
 _EAGER_PERIOD_S = 0.05
 _CALM_PERIOD_S = 1.0
 _LONGEST_RANK = 8
+_RAYS_OWN = ("IDLE", "DashboardAgent", "RuntimeEnvAgent")
 
 
 class Observer:
@@ -68,11 +69,18 @@ def _descend(job: Job, top: int) -> bool:
             rank, title = environment.get("RANK"), procfs.title(child)
             if "WORLD_SIZE" in environment and rank != rank_of_parent and _is_number(rank):
                 found |= _observe(job, child, int(rank), "rank")
-            elif title.startswith("ray::") and not title.startswith("ray::IDLE"):
-                found |= _observe(job, child, None, title.removeprefix("ray::").partition(".")[0])
+            elif (worker := _ray_class(title)) is not None:
+                found |= _observe(job, child, None, worker)
             else:
                 below.append((child, rank))
     return found
+
+
+def _ray_class(title: str) -> str | None:
+    """The actor class or function of a Ray worker, as Ray writes it into the title; None for Ray's own processes."""
+    prefix, _, rest = title.partition("ray::")
+    name = rest.partition(".")[0]
+    return name if not prefix and name and name not in _RAYS_OWN else None
 
 
 def _is_number(word: str | None) -> TypeGuard[str]:

@@ -112,8 +112,9 @@ def environment(pid: int) -> dict[str, str]:
 
 
 def title(pid: int) -> str:
-    """First word of the command line (a rewritten title such as `VLLM::EngineCore` is one word)."""
-    return command_line(pid)[:256].split(b"\0", 1)[0].decode("utf-8", "replace")
+    """First word of the command line, as of a rewritten title: `VLLM::EngineCore`. What follows may be a secret."""
+    words = command_line(pid)[:256].replace(b"\0", b" ").split(None, 1)
+    return words[0].decode("utf-8", "replace") if words else ""
 
 
 def command_line(pid: int) -> bytes:

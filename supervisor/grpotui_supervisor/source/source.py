@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from grpotui_supervisor.follow import Records
 from grpotui_supervisor.model.finding import Finding
-from grpotui_supervisor.model.run_state import RunState, advance, ending
+from grpotui_supervisor.model.run_state import RunState, advance, ending, planned
 from grpotui_supervisor.model.wrapper_exits import overlay
 from grpotui_supervisor.shim import procfs
 from grpotui_supervisor.source.logs import Logs
@@ -56,7 +56,7 @@ class Source:
         """Monotonic nanoseconds; None: everything recorded."""
         self.start_t: float | None = None
         """Unix time of the first record."""
-        self._folded = RunState()
+        self._folded = planned(self.facts.get("members", ()), str(self.facts.get("node", "node-0")))
         self._files = {
             name: Records(directory.file(f"{name}.jsonl")) for name in ("ranks", "host", "findings", "timeline")
         }

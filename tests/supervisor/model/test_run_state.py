@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grpotui_supervisor.model.members import Exited, Killed, Lost, NotObservable, Running
-from grpotui_supervisor.model.run_state import RunState, advance, exit_status, phase, verdict
+from grpotui_supervisor.model.members import Exited, Killed, Lost, NotObservable, Running, Starting
+from grpotui_supervisor.model.run_state import RunState, advance, exit_status, phase, planned, verdict
 
 Records = list[dict[str, Any]]
 
@@ -155,3 +155,11 @@ def test_no_record_raises_and_nothing_unknown_passes(bodies: list[dict[str, Any]
     state = reduce(advance, ({"m": 1, **body, "ev": kind} for body in bodies), RunState())
     if verdict(state) == "passed":
         assert all(member.state == Exited(0) for member in state.members.values() if member.leads)
+
+
+def test_a_rank_that_the_record_never_mentions_is_not_passed_over() -> None:
+    start = planned([{**place("0"), "argv": []}, {**place("1"), "argv": []}], "node-0")
+    records = [started("0"), exited("0", 0), {"ev": "unsupervised"}]
+    state = reduce(advance, ({"m": 1, **record} for record in records), start)
+    assert verdict(state) is None
+    assert isinstance(state.members["1"].state, Starting)

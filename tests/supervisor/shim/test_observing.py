@@ -182,3 +182,21 @@ def test_a_tree_deeper_than_the_stack_is_searched(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(observing, "_observe", observe)
     assert observing._descend(SimpleNamespace(table=Table()), 1)  # type: ignore[arg-type]
     assert found == [(depth, 7, "rank")]
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("ray::WorkerDict.actor_rollout_generate_sequences", "WorkerDict"),
+        ("ray::TaskRunner.run", "TaskRunner"),
+        ("ray::score", "score"),
+        ("ray::IDLE", None),
+        ("ray::DashboardAgent", None),
+        ("ray::RuntimeEnvAgent", None),
+        ("ray::", None),
+        ("python", None),
+        ("x ray::y", None),
+    ],
+)
+def test_rays_own_processes_are_no_workers(title: str, name: str | None) -> None:
+    assert observing._ray_class(title) == name
