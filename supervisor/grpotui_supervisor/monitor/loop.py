@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import time
@@ -16,7 +15,7 @@ from grpotui_supervisor.monitor.holding import SECONDS, Holding
 from grpotui_supervisor.monitor.sizes import Sizes
 from grpotui_supervisor.monitor.watching import Watch
 from grpotui_supervisor.rules.left_early import ID as LEFT_EARLY
-from grpotui_supervisor.shim import procfs
+from grpotui_supervisor.shim import kernel, procfs
 from grpotui_supervisor.shim.journal import Journal, report
 from grpotui_supervisor.source.liveness import look, settle
 from grpotui_supervisor.source.source import MARGIN_NS, Source
@@ -34,24 +33,12 @@ _NOTABLE = 0.01
 
 def run(directory: RunDirectory) -> None:
     """Monitors the run to its end; returns at once when another monitor does already."""
-    if not _lock(directory):
+    if not kernel.take_lock(directory.file("monitor.lock")):
         return
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     monitor = Monitor(directory)
     while not monitor.round():
         time.sleep(_PERIOD_S)
-
-
-def _lock(directory: RunDirectory) -> bool:
-    fd = os.open(directory.file("monitor.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    for _ in range(25):
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(0.02)  # a client that only asks whether we live holds it for microseconds
-        else:
-            return True
-    return False
 
 
 class Monitor:

@@ -6,10 +6,8 @@ worker loses no status. Both hold the lock of the run; a second shim on the same
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
-import time
 
 from grpotui_supervisor.shim import ending, kernel, procfs, spawning, specification, takeover, worker
 from grpotui_supervisor.shim.job import Job
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
-_LOCK_TRIES = 25
 _BUSY = 75  # EX_TEMPFAIL: another shim owns this run
 
 
@@ -30,7 +27,8 @@ def main(argv: list[str], stream: BinaryIO) -> int:
     directory = os.path.abspath(argv[0])
     spec = specification.read(stream)
     _leave_the_launcher()
-    if _lock(directory) is None:
+    if not kernel.take_lock(f"{directory}/shim.lock"):
+        report("another shim owns this run")
         return _BUSY
     _free_standard_streams()
     os.chdir("/")
@@ -54,19 +52,6 @@ def _leave_the_launcher() -> None:
         os._exit(0)
     if os.getsid(0) != os.getpid():
         os.setsid()
-
-
-def _lock(directory: str) -> int | None:
-    fd = os.open(f"{directory}/shim.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    for _ in range(_LOCK_TRIES):
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(0.02)  # a client that only asks whether we live holds it for microseconds
-        else:
-            return fd
-    report("another shim owns this run")
-    return None
 
 
 def _free_standard_streams() -> None:

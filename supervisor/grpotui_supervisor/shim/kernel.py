@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import signal
+import time
 
 _PR_SET_CHILD_SUBREAPER = 36
+_LOCK_TRIES = 25
 RESETTABLE = [s for s in signal.valid_signals() if s not in (signal.SIGKILL, signal.SIGSTOP)]
 STOP_SIGNALS = {signal.SIGTERM: "stop", signal.SIGINT: "interrupt", signal.SIGQUIT: "kill"}
 """What a signal to the shim asks for: the way to stop a run when no request file can be written."""
@@ -63,6 +66,23 @@ def is_child(pid: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def take_lock(path: str) -> bool:
+    """Holds the lock as long as this process, and what it forks, lives; False when somebody else does.
+
+    A client that only asks whether we live holds it shared, for microseconds: that must not end us.
+    """
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    for _ in range(_LOCK_TRIES):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.02)
+        else:
+            return True
+    os.close(fd)
+    return False
 
 
 def wakeup_pipe() -> int:
