@@ -11,10 +11,12 @@ from grpotui.monitoring import keep_monitored
 from grpotui.ndjson import NdJson
 from grpotui.output import say
 from grpotui.plain import Plain
+from grpotui.text import unmet
 from grpotui_supervisor import supervisors
 from grpotui_supervisor.errors import StartError
 from grpotui_supervisor.model.run_state import RunState, exit_status, phase, verdict
 from grpotui_supervisor.source.changes import Change, Changes
+from grpotui_supervisor.source.expectation import expectation
 from grpotui_supervisor.source.liveness import is_all_gone, settle
 from grpotui_supervisor.source.now import update_now
 from grpotui_supervisor.source.source import Source
@@ -203,16 +205,9 @@ def _finish(front: FrontEnd, source: Source, changes: Changes, view: View) -> in
     view = update_now(source)
     run = settle(source.run, view)
     front.show(source, changes.of(source, run))
-    wanted, shown = _expected_steps(source)
-    code, code_from = exit_status(run, expect_met=wanted is None or (shown is not None and shown >= wanted))
+    wanted = expectation(source)
+    code, code_from = exit_status(run, expect_met=wanted is None or wanted.is_met)
     front.end(source, status(source, view), code, code_from)
-    if (code, code_from) == (4, "grpotui"):
-        seen = "no step" if shown is None else f"step {shown}"
-        front.notice(f"but the profile expects {wanted} steps, and the log shows {seen}: exit code 4")
+    if wanted is not None and (code, code_from) == (4, "grpotui"):
+        front.notice(f"{unmet(wanted.steps, wanted.shown)}: exit code 4")
     return code
-
-
-def _expected_steps(source: Source) -> tuple[int | None, int | None]:
-    """(what the profile's [expect] asks for, what the log showed); what it did not show is not met."""
-    wanted = source.facts.get("profile", {}).get("expect", {}).get("steps")
-    return wanted, source.logs.reader.step if source.logs.reader is not None else None

@@ -173,6 +173,12 @@ def advice(document: Mapping[str, Any]) -> str | None:
     return "  `launch --dry-run` shows the words that could not be started"
 
 
+def unmet(steps: int, shown: int | None) -> str:
+    """That a run passed and did less than its profile expects."""
+    seen = "no step" if shown is None else f"step {shown}"
+    return f"but the profile expects {steps} steps, and the log shows {seen}"
+
+
 def status_lines(document: Mapping[str, Any]) -> list[str]:
     """A status document as text."""
     lines = [f"{document['run']}  {_headline(document)}", *_circumstances(document)]
@@ -212,7 +218,9 @@ def _headline(document: Mapping[str, Any]) -> str:
 
 def _circumstances(document: Mapping[str, Any]) -> list[str]:
     """What makes this picture other than that of a run in good order."""
-    lines, supervision = [], document["supervision"]
+    lines, supervision, expect = [], document["supervision"], document["expect"]
+    if document["verdict"] == "passed" and expect is not None and expect["met"] is False:
+        lines.append(unmet(expect["steps"], document["step"]))
     if supervision is not None and supervision["place"] != "here":
         lines.append(_PLACES[supervision["place"]])
     if document["state"] == "unsupervised":

@@ -20,6 +20,7 @@ from grpotui_supervisor.model.members import (
     Starting,
 )
 from grpotui_supervisor.model.run_state import FirstFailure, RunState, phase, verdict
+from grpotui_supervisor.source.expectation import expectation
 from grpotui_supervisor.source.liveness import View, settle
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def status(source: Source, view: View | None = None) -> dict[str, Any]:
         "step": reader.step if reader else None,
         "steps_total": reader.steps_total if reader else None,
         "phase": reader.phase if reader else None,
+        "expect": _expect(source, run),
         "metrics": {key: number(value) for key, value in sorted(source.logs.latest_metrics().items())},
         "gpus": [],
         "gpu_unavailable": _NO_GPU,
@@ -147,6 +149,14 @@ def _member(source: Source, member: Member) -> dict[str, Any]:
 def _age(source: Source, moment: int | None) -> float | None:
     now = source.as_of if source.as_of is not None else source.run.last_m
     return None if moment is None or now is None else round(max(0, now - moment) / 1e9, 3)
+
+
+def _expect(source: Source, run: RunState) -> dict[str, Any] | None:
+    """`met` is null until the run has its verdict: before that the steps may still come."""
+    wanted = expectation(source)
+    if wanted is None:
+        return None
+    return {"steps": wanted.steps, "met": None if verdict(run) is None else wanted.is_met}
 
 
 def _first_failure(run: RunState) -> dict[str, Any] | None:
