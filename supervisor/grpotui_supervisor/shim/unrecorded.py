@@ -15,9 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from grpotui_supervisor.shim.job import Job
     from grpotui_supervisor.shim.past import Past
-    from grpotui_supervisor.shim.procfs import Stat
 
 _EXEC_NS = 1_000_000_000
+_UNCLEAR = -1
 _NOBODY_KNOWS = "the shim ended before its start was on record, and no process of it is there"
 
 
@@ -54,28 +54,42 @@ def _settle(job: Job, past: Past, name: str, *, may_start: bool) -> None:
 def _child(job: Job, name: str, since: int) -> int | None:
     """The process of that start among our children.
 
-    It may have been left between fork and exec, where it still looks like the shim: it is given time, and then taken
-    for what it must be, since starts follow one another.
+    It may have been left between fork and exec, where it still looks like the shim, or in the middle of exec, where it
+    looks like nothing: such a child is given time. One that never gets beyond fork is taken for what it must be, since
+    starts follow one another.
     """
     own, deadline = procfs.command_line(os.getpid()), job.now() + _EXEC_NS
     while True:
         unknown = [pid for pid in procfs.offspring(os.getpid()) if not job.table.knows(pid)]
-        before_exec = [pid for pid in unknown if procfs.command_line(pid) == own]
-        if not before_exec or job.now() > deadline:
-            break
+        looks = {pid: _look(pid, name, since, own) for pid in unknown}
+        found = [(start, pid) for pid, start in looks.items() if start not in (None, _UNCLEAR)]
+        if found:
+            return min(found)[1]
+        if _UNCLEAR not in looks.values():
+            return None
+        if job.now() > deadline:
+            return next((pid for pid in unknown if procfs.command_line(pid) == own), None)
         time.sleep(0.005)
-    found = [(stat.start, pid) for pid in unknown if (stat := procfs.stat(pid)) and _fits(stat, pid, name, since)]
-    return min(found)[1] if found else next(iter(before_exec), None)
 
 
-def _fits(stat: Stat, pid: int, name: str, since: int) -> bool:
-    """A session leader with the mark; a zombie has no environment any more, but a time at which it was started.
+def _look(pid: int, name: str, since: int, own: bytes) -> int | None:
+    """The start time of a child that is the one; None for another; `_UNCLEAR` when it cannot be told yet.
 
-    What the process left behind may carry its mark and be our child as well, but is younger: the oldest counts.
+    A session leader with the mark; a zombie has no environment any more, but a time at which it was started. What the
+    process left behind may carry its mark and be our child as well, but is younger: the oldest counts. The order of the
+    three looks matters, since the child goes on meanwhile: it execs after the first look only if that says so, and a
+    missing environment means nothing when the last look finds it dead.
     """
-    if stat.sid != pid:
-        return False
-    return stat.start >= since if stat.has_ended else procfs.environment(pid).get(procfs.MEMBER_MARK) == name
+    words = procfs.command_line(pid)
+    environment = procfs.environment(pid)
+    found = procfs.stat(pid)
+    if found is None:
+        return None
+    if found.has_ended:
+        return found.start if found.sid == pid and found.start >= since else None
+    if words in (own, b"") or not environment:
+        return _UNCLEAR
+    return found.start if found.sid == pid and environment.get(procfs.MEMBER_MARK) == name else None
 
 
 def _orphaned(job: Job, name: str) -> int | None:
