@@ -73,6 +73,10 @@ class Layouts:
             self.steps.clear()
             self.rows.clear()
 
+    def knows(self, keys: Sequence[str]) -> bool:
+        """Whether these keys have a layout."""
+        return self._known.get(frozenset(keys)) is not None
+
     def learn(self, keys: Sequence[str]) -> None:
         """Take note of a record that was read the slow way."""
         if not all(map(is_name, keys)):

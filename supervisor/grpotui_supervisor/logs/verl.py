@@ -166,7 +166,7 @@ class VerlReader:
         more = continued(tail, line, full=full)
         if more is None:
             stream.record = None
-            if False:
+            if keys:
                 self._fast.learn(keys)
             return False
         self.columns.record(step, more[0])
@@ -182,10 +182,12 @@ class VerlReader:
     def _read_records(self, stream: _Stream, line: str) -> None:
         for record in records(line):
             self._record(stream, record.step, record.pairs)
-            if record.regular:
-                self._fast.notice(line, record)
+            stream.record = None
             keys = [key for key, _ in record.pairs] if record.regular else None
-            stream.record = None if record.tail is None else _Open(record.step, record.tail, keys, len(line))
+            if keys:
+                self._fast.notice(line, record)
+            if record.tail is not None and not (keys and self._fast.knows(keys)):
+                stream.record = _Open(record.step, record.tail, keys, len(line))
 
     def _record(self, stream: _Stream, step: int, pairs: Sequence[Pair]) -> None:
         if stream.step is not None and step < stream.step and self.columns.happens_again(step, pairs[0][0]):

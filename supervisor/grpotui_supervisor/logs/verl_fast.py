@@ -73,6 +73,10 @@ class Fast:
         """Take note of the keys of a regular record that was read as text."""
         self._layouts.learn(keys)
 
+    def knows(self, keys: Sequence[str]) -> bool:
+        """Whether a record with these keys, and nothing else on its line, is read the fast way."""
+        return self._layouts.knows(keys)
+
     def notice(self, line: str, record: Record) -> None:
         """Take note of the dress in which the numbers of a regular record are printed."""
         for wrapper in _WRAPPER.findall(line):
@@ -133,7 +137,9 @@ class Fast:
             text = text.replace(wrapper, blanks)
         if self._wrappers:  # a key with a bracket, as in verl 0.1, is then unknown, and its line is read as text
             text = text.replace(b")", b"\t")
-        return text.replace(b":nan", b":null") if self._nans else text
+        if self._nans:
+            text = text.replace(b":nan", b":null").replace(b"\tnan", b"\tnull")
+        return text
 
 
 def _compiled(shape: Shape) -> Compiled:

@@ -1,9 +1,12 @@
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pprint import pformat
 
 import pytest
 from support.log_oracle import Rows, read, rows_of
+
+from grpotui_supervisor.logs import verl as module
+from grpotui_supervisor.logs.verl_text import Record, records
 
 PREFIX = "\x1b[36m(TaskRunner pid=42)\x1b[0m "
 MEMORY = (
@@ -278,7 +281,9 @@ def test_a_record_broken_between_two_metrics() -> None:
     ]
 
 
-@pytest.mark.parametrize("line", ["8072", ".5", "1 - 2", "hello", "/lr:5", "- x:1", "(WorkerDict pid=1) e/f:1 - g/h:2"])
+@pytest.mark.parametrize(
+    "line", ["8072", ".5", "1 - 2", "hello", "/lr:5", "- x:1", "e/f:1 - and so on", "(WorkerDict pid=1) e/f:1 - g/h:2"]
+)
 def test_what_may_be_anything_does_not_continue_a_record(line: str) -> None:
     assert rows(f"step:1 - a/b:0.5 - c/d:1.5\n{line}\n") == [(1, {"a/b": 0.5, "c/d": 1.5})]
 
@@ -289,6 +294,21 @@ def test_a_log_of_nothing_but_nan_is_read_as_well() -> None:
     assert [step for step, _ in found] == list(range(9))
     assert all(math.isnan(row["a/b"]) and math.isnan(row["c/d"]) and row["g/h"] == -math.inf for _, row in found)
     assert [row["e/f"] for _, row in found] == [step + 0.5 for step in range(9)]
+
+
+@pytest.mark.parametrize("noise", ["", "[score] 1.0\n"])
+@pytest.mark.parametrize("number", ["0.5", "np.float64(0.5)", "nan", "np.float64(nan)"])
+def test_only_the_first_records_are_read_as_text(monkeypatch: pytest.MonkeyPatch, noise: str, number: str) -> None:
+    slowly: list[str] = []
+
+    def counted(line: str) -> Iterator[Record]:
+        slowly.append(line)
+        return records(line)
+
+    monkeypatch.setattr(module, "records", counted)
+    text = "".join(f"{PREFIX}step:{step} - a/b:{number} - c/d:1\n{noise}" for step in range(50))
+    assert len(rows(text)) == 50
+    assert len(slowly) <= 3
 
 
 def test_memory_lines_of_verl_are_no_metrics() -> None:
