@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.commands import refused
+from support.event_files import training
 from support.schemas import check
 
 if TYPE_CHECKING:
@@ -106,6 +107,21 @@ def test_export_as_json_lines_and_csv(home: Home, log: Path) -> None:
     assert [row["step"] for row in table] == ["1", "2", "5"]
     assert float(table[0]["reward/mean"]) == 0.25
     assert math.isnan(float(table[1]["raw:critic/rewards/mean"]))
+
+
+def test_an_event_file_and_a_trainer_state(home: Home, tmp_path: Path) -> None:
+    events = tmp_path / "events.out.tfevents.1764000000.host"
+    events.write_bytes(training(["train/loss", "train/reward"], range(1, 6)))
+    document = replayed(home, str(events))
+    assert (document["framework"], document["records"], document["step"]) == ("tensorboard", 5, 5)
+    last = json.loads(home.run("export", str(events), "--to", "jsonl").stdout.splitlines()[-1])
+    assert last["raw"].keys() == {"train/loss", "train/reward"}
+    state = tmp_path / "trainer_state.json"
+    history = [{"step": step, "loss": 0.5, "reward": step / 4, "epoch": 0.1} for step in (2, 4)]
+    state.write_text(json.dumps({"global_step": 4, "max_steps": 8, "log_history": history}))
+    document = replayed(home, str(state))
+    assert (document["framework"], document["step"], document["steps_total"]) == ("trl", 4, 8)
+    assert document["metrics"]["reward/mean"] == 1.0
 
 
 def test_export_as_parquet(home: Home, log: Path) -> None:

@@ -1,115 +1,75 @@
-"""Canonical metric names: what each framework calls them, and their units.
+"""Canonical metric names: what each framework calls them, what they mean, and when not to believe them.
 
-The canonical name is what the screen and JSON show; the framework's own key stays available beside it. A
-metric that a framework does not print is absent. Where several keys are listed they belong to several
-versions, and the first one present wins.
+The canonical name is what the screen and JSON show; the framework's own key stays available beside it. A metric
+that a framework does not print is absent. The tables are data, in `catalog_names`, `catalog_keys*` and
+`catalog_doubts`; docs/metrics.md is made from them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+import re
+from typing import TYPE_CHECKING, Final
+
+from grpotui_supervisor.logs import catalog_keys as family
+from grpotui_supervisor.logs import catalog_keys_more as more
+from grpotui_supervisor.logs.catalog_doubts import DOUBTS, VERL_V1_KEY, Doubt
+from grpotui_supervisor.logs.catalog_names import METRICS, OPEN_METRICS, Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
-
-class Metric(NamedTuple):
-    """One canonical metric and its keys per framework; empty where that framework's log does not print it."""
-
-    name: str
-    unit: str
-    verl: tuple[str, ...] = ()
-    trl: tuple[str, ...] = ()
-
-
-METRICS: Final = (
-    # score is before the KL penalty, reward after it, or the framework's only one
-    Metric("score/mean", "points", ("critic/score/mean",)),
-    Metric("score/max", "points", ("critic/score/max",)),
-    Metric("score/min", "points", ("critic/score/min",)),
-    Metric("reward/mean", "points", ("critic/rewards/mean",), ("reward",)),
-    Metric("reward/std", "points", (), ("reward_std",)),
-    Metric("reward/max", "points", ("critic/rewards/max",)),
-    Metric("reward/min", "points", ("critic/rewards/min",)),
-    Metric("reward/zero_std_groups", "share", (), ("frac_reward_zero_std",)),
-    Metric("advantage/max", "", ("critic/advantages/max",)),
-    Metric("advantage/min", "", ("critic/advantages/min",)),
-    # three kinds: policy against reference model, new against old policy, trainer against rollout engine
-    Metric("kl/reference", "nats", ("actor/kl_loss", "actor/reward_kl_penalty", "critic/kl"), ("kl",)),
-    Metric("kl/update", "nats", ("actor/ppo_kl",)),
-    Metric(
-        "kl/mismatch",
-        "nats",
-        ("rollout_corr/kl", "mismatch/kl"),
-        ("sampling/sampling_logp_difference/mean",),
-    ),
-    Metric("entropy", "nats", ("actor/entropy", "actor/entropy_loss"), ("entropy",)),
-    Metric("clip_ratio", "share", ("actor/pg_clipfrac",), ("clip_ratio/region_mean", "clip_ratio")),
-    Metric("clip_ratio/low", "share", ("actor/pg_clipfrac_lower",), ("clip_ratio/low_mean",)),
-    Metric("clip_ratio/high", "share", (), ("clip_ratio/high_mean",)),
-    Metric(
-        "length/mean",
-        "tokens",
-        ("response_length/mean",),
-        ("completions/mean_length", "completion_length"),
-    ),
-    Metric("length/max", "tokens", ("response_length/max",), ("completions/max_length",)),
-    Metric("length/truncated", "share", ("response_length/clip_ratio",), ("completions/clipped_ratio",)),
-    Metric("prompt/mean", "tokens", ("prompt_length/mean",)),
-    Metric("tokens_total", "tokens", (), ("num_tokens",)),
-    Metric("grad_norm", "", ("actor/grad_norm",), ("grad_norm",)),
-    Metric("learning_rate", "", ("actor/lr",), ("learning_rate",)),
-    Metric("loss", "", (), ("loss",)),
-    Metric("loss/policy", "", ("actor/pg_loss",), ("policy_loss",)),
-    Metric("loss/value", "", ("critic/vf_loss",)),
-    Metric("value/clip_ratio", "share", ("critic/vf_clipfrac",)),
-    Metric("value/explained_variance", "", ("critic/vf_explained_var",)),
-    Metric("time/generate", "s", ("timing_s/gen", "timing/gen")),  # or `time/wait`: see VERL_V1_KEY
-    Metric("time/wait", "s"),
-    Metric("time/reward", "s", ("timing_s/reward",)),
-    Metric("time/logprob", "s", ("timing_s/old_log_prob", "timing/old_log_prob")),
-    Metric("time/reference", "s", ("timing_s/ref", "timing/ref")),
-    Metric("time/update", "s", ("timing_s/update_actor", "timing/update_actor")),
-    Metric(
-        "time/sync",
-        "s",
-        ("timing_s/update_weights", "timing_s/sync_rollout_weights", "timing_s/param_sync"),
-    ),
-    Metric("time/validate", "s", ("timing_s/testing", "timing/testing")),
-    Metric("time/step", "s", ("timing_s/step", "perf/time_per_step"), ("step_time",)),
-    Metric("tokens_per_s", "tokens/s/GPU", ("perf/throughput",)),
-    # verl's `_gb` divides by 1024**3
-    Metric(
-        "memory/allocated_max",
-        "GiB",
-        ("perf/max_memory_allocated_gb", "actor/perf/max_memory_allocated_gb"),
-    ),
-    Metric(
-        "memory/reserved_max",
-        "GiB",
-        ("perf/max_memory_reserved_gb", "actor/perf/max_memory_reserved_gb"),
-    ),
-    Metric("memory/cpu", "GiB", ("perf/cpu_memory_used_gb", "actor/perf/cpu_memory_used_gb")),
-    # from the engine's own endpoint, never from a trainer's log
-    Metric("engine/kv_cache", "share"),
-    Metric("engine/running", "requests"),
-    Metric("engine/waiting", "requests"),
-    Metric("engine/preemptions", "requests"),
-    Metric("engine/tokens_per_s", "tokens/s"),
-    Metric("epoch", "epochs", ("training/epoch",), ("epoch",)),
-)
-
-OPEN_UNITS: Final = (("reward/part/", "points"), ("val/", ""))
-"""Names that end in one of the run's own: a reward function, a validation set."""
-
-VERL_V1_KEY: Final = "training/off_policy/trajectory_staleness/mean"
-"""Printed at every step by verl 0.9's V1 trainer only, whose `timing_s/gen` is waiting for samples."""
-
-_KEYS: Final = {
-    "verl": tuple((metric.name, metric.verl) for metric in METRICS if metric.verl),
-    "trl": tuple((metric.name, metric.trl) for metric in METRICS if metric.trl),
+KEYS: Final[dict[str, family.Keys]] = {
+    "verl": family.VERL,
+    "trl": family.TRL,
+    "slime": more.SLIME,
+    "openrlhf": more.OPENRLHF,
+    "easyr1": more.EASYR1,
+    "prime-rl": more.PRIME_RL,
+    "nemo-rl": more.NEMO_RL,
+    "areal": more.AREAL,
+    "roll": more.ROLL,
+    "skyrl": more.SKYRL,
+    "open-instruct": more.OPEN_INSTRUCT,
+    "torchforge": more.TORCHFORGE,
+    "torchtune": more.TORCHTUNE,
+    "oat": more.OAT,
+    "minimind": more.MINIMIND,
+    "llama-factory": more.LLAMA_FACTORY,
 }
-_UNITS: Final = {metric.name: metric.unit for metric in METRICS}
+"""By framework, then by canonical name."""
+
+SAME_AS: Final = {
+    "rllm": "verl",
+    "verl-agent": "verl",
+    "ragen": "verl",
+    "tinyzero": "verl",
+    "logic-rl": "verl",
+    "unsloth": "trl",
+    "axolotl": "trl",
+    "ms-swift": "trl",
+    "trainer-state": "trl",
+    "miles": "slime",
+}
+"""Forks, front ends and files that hold what their origin prints."""
+
+OPEN_KEYS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    "verl": (("val-core/", "val/"), ("val/", "val/")),
+    "slime": (("eval/", "val/"),),
+    "easyr1": (("val/", "val/"), ("reward/", "reward/part/")),
+    "prime-rl": (("eval/", "val/"),),
+    "nemo-rl": (("validation/", "val/"),),
+    "skyrl": (("eval/", "val/"),),
+    "open-instruct": (("eval/", "val/"),),
+    "roll": (("val/", "val/"),),
+    "oat": (("eval/", "val/"),),
+}
+"""What a raw key begins with, and what the canonical name begins with instead; the first that fits."""
+
+_SOLVED: Final = {"batch/solve_none", "batch/solve_all", "batch/solve_partial"}
+"""rLLM counts groups by how many of their answers are right."""
+
+_METRICS: Final = {metric.name: metric for metric in METRICS}
+_OPEN: Final = {metric.name.partition("<")[0]: metric for metric in OPEN_METRICS}
 
 
 def canonical(framework: str, row: Mapping[str, float]) -> dict[str, float]:
@@ -117,31 +77,83 @@ def canonical(framework: str, row: Mapping[str, float]) -> dict[str, float]:
 
     Empty for a framework that has no table.
     """
+    origin = SAME_AS.get(framework, framework)
     found: dict[str, float] = {}
-    for name, keys in _KEYS.get(framework, ()):
-        key = next((key for key in keys if key in row), None)
+    used: set[str] = set()
+    for name, keys in KEYS.get(origin, {}).items():
+        key = next((key for key in keys if key.raw in row), None)
         if key is not None:
-            found[name] = row[key]
-    if framework == "verl" and VERL_V1_KEY in row and "time/generate" in found:
-        found["time/wait"] = found.pop("time/generate")
-    if framework in _KEYS:
-        found.update(_validation(row) if framework == "verl" else _reward_parts(row))
+            found[name] = row[key.raw] / key.divisor
+            used.update(key.raw for key in keys)
+    found.update(_open(origin, row, used))
+    _derive(origin, row, found)
     return found
 
 
-def unit(name: str) -> str:
-    """The unit of a canonical metric; empty for a bare number and for a name that is not canonical."""
-    known = _UNITS.get(name)
-    if known is not None:
-        return known
-    return next((unit for prefix, unit in OPEN_UNITS if name.startswith(prefix)), "")
+def describe(name: str) -> Metric | None:
+    """What the catalogue says of a canonical name; None for one that is not canonical."""
+    known = _METRICS.get(name)
+    return known or next((metric for prefix, metric in _OPEN.items() if name.startswith(prefix)), None)
 
 
-def _validation(row: Mapping[str, float]) -> Iterator[tuple[str, float]]:
-    """`val-core/<set>/<variable>/mean@N` since verl 0.4, `val/...` before."""
-    for key, value in row.items():
-        if key.startswith(("val-core/", "val/")):
-            yield "val/" + key.partition("/")[2], value
+def unit(name: str, framework: str | None = None, row_keys: Collection[str] = ()) -> str:
+    """The unit of a canonical metric; empty for a bare number and for a name that is not canonical.
+
+    A few frameworks print a metric in a unit of their own: it is told when framework and printed keys are given.
+    """
+    known = describe(name)
+    keys = KEYS.get(SAME_AS.get(framework or "", framework or ""), {}).get(name, ())
+    own = next((key.unit for key in keys if key.raw in row_keys), "")
+    return own or (known.unit if known else "")
+
+
+def unreliable(framework: str, row_keys: Collection[str], version: str | None) -> dict[str, str]:
+    """Canonical metrics of such a row that are known to be wrong, with the reason.
+
+    `version` is the framework's, where known; without it only what the printed keys tell is said.
+    """
+    origin = SAME_AS.get(framework, framework)
+    present = canonical(origin, dict.fromkeys(row_keys, 0.0))
+    return {
+        doubt.metric: doubt.reason
+        for doubt in DOUBTS
+        if doubt.framework == origin and doubt.metric in present and _applies(doubt, row_keys, version)
+    }
+
+
+def _applies(doubt: Doubt, row_keys: Collection[str], version: str | None) -> bool:
+    if doubt.when and not any(key in row_keys for key in doubt.when):
+        return False
+    return not any(key in row_keys for key in doubt.unless) and _in_versions(doubt, row_keys, version)
+
+
+def _in_versions(doubt: Doubt, row_keys: Collection[str], version: str | None) -> bool:
+    if not (doubt.since or doubt.before):
+        return True
+    if version is None:
+        return doubt.unknown_too or any(key in row_keys for key in doubt.told_by)
+    number = _release(version)
+    return number >= _release(doubt.since) and (not doubt.before or number < _release(doubt.before))
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """`0.9.1.post2` → (0, 9, 1); trailing zeros do not count."""
+    leading = re.match(r"[0-9]+(?:\.[0-9]+)*", version)
+    numbers = [int(part) for part in leading[0].split(".")] if leading else []
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)
+
+
+def _open(origin: str, row: Mapping[str, float], used: set[str]) -> Iterator[tuple[str, float]]:
+    """Metrics under a name of the run's own: reward functions, validation sets."""
+    if origin == "trl":
+        yield from _reward_parts(row)
+    prefixes = OPEN_KEYS.get(origin, ())
+    for key in row if prefixes else ():
+        fits = next((pair for pair in prefixes if key.startswith(pair[0])), None)
+        if fits is not None and key not in used:
+            yield fits[1] + key.removeprefix(fits[0]), row[key]
 
 
 def _reward_parts(row: Mapping[str, float]) -> Iterator[tuple[str, float]]:
@@ -149,3 +161,17 @@ def _reward_parts(row: Mapping[str, float]) -> Iterator[tuple[str, float]]:
     for key, value in row.items():
         if key.startswith("rewards/") and not key.endswith("/std"):
             yield "reward/part/" + key.removeprefix("rewards/").removesuffix("/mean"), value
+
+
+def _derive(origin: str, row: Mapping[str, float], found: dict[str, float]) -> None:
+    """Metrics that a log prints in other words."""
+    if origin == "verl" and VERL_V1_KEY in row and "time/generate" in found:
+        found["time/wait"] = found.pop("time/generate")
+    if origin == "verl" and row.keys() >= _SOLVED:
+        none, every, some = (row[key] for key in ("batch/solve_none", "batch/solve_all", "batch/solve_partial"))
+        if none + every + some:
+            found["reward/zero_std_groups"] = (none + every) / (none + every + some)
+    if origin == "areal" and "length/mean" in found and "prompt/mean" in found:
+        found["length/mean"] -= found["prompt/mean"]
+    if origin == "open-instruct" and "val/stop_rate" in row:
+        found["length/truncated"] = 1.0 - row["val/stop_rate"]

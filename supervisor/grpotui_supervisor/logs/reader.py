@@ -11,6 +11,8 @@ import re
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from grpotui_supervisor.logs.columns import Columns
 
 LINE_LIMIT: Final = 1 << 20
@@ -117,6 +119,68 @@ class Lines:
         self._open.clear()
         self._cut = False
         return text
+
+
+class Spans:
+    """Cuts one byte stream into spans of whole lines, without copying them.
+
+    A span is `(data, begin, end)`: `data[begin:end]` holds whole lines and ends with a line's end. A reader that
+    searches in spans instead of taking lines one by one is spared 100 ns for each line that does not concern it.
+    Of a line longer than `LINE_LIMIT` only the beginning is there, so a span is never longer than that either.
+    """
+
+    __slots__ = ("_cut", "_open")
+
+    def __init__(self) -> None:
+        self._open = bytearray()
+        self._cut = False
+
+    def feed(self, block: bytes) -> Iterator[tuple[bytes, int, int]]:
+        """The spans that end in this block. All of them must be taken."""
+        newline = block.rfind(b"\n")
+        end = max(newline, block.rfind(b"\r", newline + 1)) + 1
+        begin = 0
+        if self._open and (first := LINE_END.search(block)):
+            begin = first.end()
+            self._keep(block, 0, first.start())
+            line = self._take()
+            yield line, 0, len(line)
+        while end - begin > LINE_LIMIT + 1:
+            newline = block.rfind(b"\n", begin, begin + LINE_LIMIT + 1)
+            middle = max(newline, block.rfind(b"\r", max(newline, begin), begin + LINE_LIMIT + 1)) + 1
+            if not middle:
+                self._keep(block, begin, begin + LINE_LIMIT + 1)
+                line = self._take()
+                yield line, 0, len(line)
+                begin = _behind_line_end(block, begin + LINE_LIMIT + 1)
+                continue
+            yield block, begin, middle
+            begin = middle
+        if begin < end:
+            yield block, begin, end
+        self._keep(block, end, len(block))
+
+    def _keep(self, block: bytes, start: int, end: int) -> None:
+        room = LINE_LIMIT - len(self._open)
+        self._open += block[start : min(end, start + room)]
+        self._cut |= end - start > room
+
+    def _take(self) -> bytes:
+        line = bytes(self._open) + (CUT_MARK.encode() if self._cut else b"") + b"\n"
+        self._open.clear()
+        self._cut = False
+        return line
+
+
+def line_start(data: bytes, begin: int, at: int) -> int:
+    """Where the line begins that holds `data[at]`, in a span that begins at `begin`."""
+    start = data.rfind(b"\n", begin, at) + 1 or begin
+    return data.rfind(b"\r", start, at) + 1 or start
+
+
+def _behind_line_end(block: bytes, start: int) -> int:
+    found = LINE_END.search(block, start)
+    return len(block) if found is None else found.end()
 
 
 def plain(text: str) -> str:

@@ -9,7 +9,34 @@ from typing import Literal
 
 from grpotui_supervisor.model.checking import bounds
 
-Framework = Literal["auto", "verl", "trl"]
+Framework = Literal[
+    "auto",
+    "verl",
+    "trl",
+    "ms-swift",
+    "unsloth",
+    "axolotl",
+    "llama-factory",
+    "verl-agent",
+    "ragen",
+    "tinyzero",
+    "logic-rl",
+    "rllm",
+    "slime",
+    "miles",
+    "openrlhf",
+    "easyr1",
+    "prime-rl",
+    "nemo-rl",
+    "areal",
+    "roll",
+    "skyrl",
+    "open-instruct",
+    "torchtune",
+    "torchforge",
+    "oat",
+    "minimind",
+]
 Mode = Literal["ranks", "command"]
 Leftovers = Literal["stop", "keep"]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from grpotui_supervisor.logs import reader_for
 from grpotui_supervisor.logs.reader import plain
+from grpotui_supervisor.logs.tensorboard import TensorBoardReader
 from grpotui_supervisor.source.blocks import blocks
 from grpotui_supervisor.source.metrics import Metrics
 from grpotui_supervisor.source.status import SCHEMA, number
@@ -14,6 +15,8 @@ from grpotui_supervisor.source.status import SCHEMA, number
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+EVENT_FILE = ".tfevents"
+"""In the name of every TensorBoard event file, which is no text."""
 NOT_IN_A_LOG = ("exits and signals", "memory", "what was sent", "times of the lines")
 """What the status of a bare log says that it cannot say."""
 
@@ -29,7 +32,8 @@ class FileSource:
     def __init__(self, path: str, *, framework: str = "auto", logging_steps: int | None = None) -> None:
         self.path = path
         self._looks_like: str | None = None
-        self.logs = Metrics(reader_for(framework, logging_steps=logging_steps))
+        is_events = EVENT_FILE in os.path.basename(path)
+        self.logs = Metrics(TensorBoardReader() if is_events else reader_for(framework, logging_steps=logging_steps))
 
     def read(self, progress: Callable[[int], None] | None = None) -> None:
         """Reads the whole file; `progress` is told the bytes read so far (unpacked).
@@ -46,7 +50,7 @@ class FileSource:
             done += len(block)
             if progress is not None:
                 progress(done)
-        if self.logs.reader is not None:
+        if self.logs.reader is not None and not isinstance(self.logs.reader, TensorBoardReader):
             self.logs.reader.feed(b"\n")  # a file may end without one; what is written after it is not ours to wait for
 
     def rows_until(self, step: int | None) -> int:
@@ -57,6 +61,11 @@ class FileSource:
             row for row in range(self.logs.steps) if (found := self.logs.step_of(row)) is not None and found <= step
         ]
         return reached[-1] + 1 if reached else 0
+
+    def _step(self, rows: int) -> int | None:
+        """At the end the reader's word counts, which has the progress bar as well; before it, the row's."""
+        reader = self.logs.reader
+        return reader.step if reader is not None and rows == self.logs.steps else self.logs.step_of(rows - 1)
 
     def status(self, step: int | None = None) -> dict[str, Any]:
         """The status document as of a step: exits, memory and times are null, since a log does not hold them."""
@@ -70,7 +79,7 @@ class FileSource:
             "state": None,
             "verdict": None,
             "training_complete": bool(reader and reader.training_complete and whole),
-            "step": self.logs.step_of(rows - 1) if rows else None,
+            "step": self._step(rows) if rows else None,
             "steps_total": reader.steps_total if reader else None,
             "phase": None,
             "records": rows,

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.log_oracle import cut
 
-from grpotui_supervisor.logs.reader import CUT_MARK, LINE_LIMIT, Lines, number, plain
+from grpotui_supervisor.logs import reader as module
+from grpotui_supervisor.logs.reader import CUT_MARK, LINE_LIMIT, Lines, Spans, line_start, number, plain
 
 
 @pytest.mark.parametrize(
@@ -102,3 +103,47 @@ def test_cutting_does_not_matter(data: bytes, places: list[int]) -> None:
     expected = whole.feed(data)
     assert [line for block in cut(data, places) for line in pieces.feed(block)] == expected
     assert pieces.head() == whole.head()
+
+
+def lines_of(spans: Spans, blocks: list[bytes]) -> list[bytes]:
+    """The lines in the spans; empty ones are left out, since two line ends may be cut apart."""
+    whole = b""
+    for block in blocks:
+        for data, begin, end in spans.feed(block):
+            assert data[end - 1 : end] in {b"\n", b"\r"}
+            whole += data[begin:end]
+    return [line for line in whole.replace(b"\r", b"\n").split(b"\n") if line]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from([b"\n", b"\r", b"\r\n", b"a", b"bc", b"d" * 9, b"e" * 40]), max_size=60).map(b"".join),
+    st.lists(st.integers(0, 400), max_size=8),
+    st.integers(4, 20),
+)
+def test_spans_hold_the_lines_that_lines_would(data: bytes, places: list[int], limit: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "LINE_LIMIT", limit)
+        expected = [line.encode() for line in Lines().feed(data)]
+        assert lines_of(Spans(), [data]) == expected
+        assert lines_of(Spans(), cut(data, places)) == expected
+
+
+def test_spans_are_not_copied_and_not_longer_than_a_line_may_be() -> None:
+    block = b"x" * 100_000 + b"\n"
+    data = block * 30
+    spans = list(Spans().feed(data))
+    assert all(held is data for held, _, _ in spans)
+    assert [begin for _, begin, _ in spans][1:] == [end for _, _, end in spans][:-1]
+    assert max(end - begin for _, begin, end in spans) <= LINE_LIMIT + 1
+
+
+def test_an_overlong_line_in_one_block_keeps_its_beginning_only() -> None:
+    data = b"a\n" + b"7" * (3 * LINE_LIMIT) + b"\nb\n"
+    assert lines_of(Spans(), [data]) == [b"a", b"7" * LINE_LIMIT + CUT_MARK.encode(), b"b"]
+
+
+def test_where_a_line_begins() -> None:
+    data = b"one\ntwo\rthree"
+    assert [line_start(data, 0, at) for at in (0, 2, 5, 9)] == [0, 0, 4, 8]
+    assert line_start(data, 5, 6) == 5
