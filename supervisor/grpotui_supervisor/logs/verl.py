@@ -186,7 +186,9 @@ class VerlReader:
             keys = [key for key, _ in record.pairs] if record.regular else None
             if keys:
                 self._fast.notice(line, record)
-            if record.tail is not None and not (keys and self._fast.knows(keys)):
+            if keys and self._fast.knows(keys):
+                self._fast.learn(keys)  # the next ones are like it, and it is whole: all its keys are there
+            elif record.tail is not None:
                 stream.record = _Open(record.step, record.tail, keys, len(line))
 
     def _record(self, stream: _Stream, step: int, pairs: Sequence[Pair]) -> None:

@@ -311,6 +311,22 @@ def test_only_the_first_records_are_read_as_text(monkeypatch: pytest.MonkeyPatch
     assert len(slowly) <= 3
 
 
+def test_two_kinds_of_records_in_turn_are_read_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    slowly: list[str] = []
+
+    def counted(line: str) -> Iterator[Record]:
+        slowly.append(line)
+        return records(line)
+
+    monkeypatch.setattr(module, "records", counted)
+    text = "".join(
+        f"{PREFIX}step:{step} - a/b:0.5 - c/d:1{' - val/x:2' if step % 10 == 0 else ''}\nnoise\n"
+        for step in range(1, 501)
+    )
+    assert len(rows(text)) == 500
+    assert len(slowly) <= 8
+
+
 def test_memory_lines_of_verl_are_no_metrics() -> None:
     text = "".join(f"step:{n} - a/b:{n}\n{MEMORY.format(f'step:{n} - a/b')}\n" for n in range(4))
     assert rows(text) == [(n, {"a/b": float(n)}) for n in range(4)]
