@@ -11,9 +11,11 @@ from grpotui_supervisor.logs import READERS, reader_for
 from grpotui_supervisor.logs import auto as module
 from grpotui_supervisor.logs.auto import MARK_LIMIT, SEEN_LIMIT, AutoReader
 from grpotui_supervisor.logs.catalog import KEYS, SAME_AS
+from grpotui_supervisor.logs.columns import UNKNOWN_STEP
 from grpotui_supervisor.model.profile import Framework
 
 VERL = b"step:3 - actor/lr:1e-06\n"
+VERL_END = b"(TaskRunner pid=7) Final validation metrics: {'val-core/gsm8k/reward/mean@1': 0.5}\n"
 TRL = b"{'loss': '0.5', 'epoch': '1'}\n"
 SEED = 7
 
@@ -70,6 +72,13 @@ def test_the_first_record_decides(log: bytes, framework: str) -> None:
         reader = auto(blocks)
         assert reader.framework == framework
         assert [step for step, _ in rows_of(reader.columns)] == [3]
+
+
+def test_the_last_validation_of_verl_is_a_record_by_itself() -> None:
+    for blocks in ([VERL_END], singles(VERL_END)):
+        reader = auto(blocks)
+        assert reader.framework == "verl"
+        assert rows_of(reader.columns) == [(UNKNOWN_STEP, {"val-core/gsm8k/reward/mean@1": 0.5})]
 
 
 def test_what_came_before_the_record_is_not_lost() -> None:
