@@ -81,7 +81,8 @@ def command(source: str | None, form: str, path: str | None, *, of_samples: bool
 def _export_samples(opened: Source | FileSource, form: str, path: str | None) -> None:
     summary, notes = answers.Summary(), list[str]()
     if not isinstance(opened, FileSource):
-        read_run(opened, lambda _done, _total: None)
+        with Progress(f"reading {_name(opened)}") as progress:
+            read_run(opened, progress)
     with Progress(f"reading {_name(opened)}") as progress, _open(path) as out:
         dict(answers.FORMATS)[form](summary.of(samples(opened, progress, notes.append)), out)
         if not summary.count:

@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 import zlib
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -29,35 +30,43 @@ class Blocks:
     What a compressed file was cut off in is read as far as it goes.
 
     Attributes:
-        size: bytes of the file as it lies there, packed; None for a pipe.
+        size: bytes of the file as it lies there, packed; None for a pipe, and before the first block.
         position: how many of them have been read.
-        cut: why it could not be read to its end; None while it could.
+        cut: why it could not be read to its end; None while it could. Of a zstd file that merely ends too early its
+            library says nothing.
 
-    Raises:
+    Iterating raises:
         UsageError: the file cannot be opened or read, or its compression has no library here.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.size: int | None = None
         self.position = 0
         self.cut: str | None = None
         self._broken: tuple[type[Exception], ...] = (EOFError, zlib.error, gzip.BadGzipFile)
-        try:
-            self._file: Any = open(path, "rb") if path != "-" else sys.stdin.buffer  # noqa: SIM115  (closed at its end)
-            facts = os.fstat(self._file.fileno())
-            self.size = facts.st_size if stat.S_ISREG(facts.st_mode) else None
-        except OSError as error:
-            raise UsageError(f"{path} cannot be opened: {error.strerror}") from error
 
     def __iter__(self) -> Iterator[bytes]:
-        try:
-            source = self._unpacked()
+        with self._open() as file:
+            source = self._unpacked(file)
             while block := self._next(source):
-                self.position = self._file.tell() if self.size is not None else self.position + len(block)
+                self.position = file.tell() if self.size is not None else self.position + len(block)
                 yield block
+
+    @contextmanager
+    def _open(self) -> Iterator[Any]:
+        """Once only, since it may be a pipe; buffered."""
+        try:
+            file = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
+            facts = os.fstat(file.fileno())
+        except OSError as error:
+            raise UsageError(f"{self.path} cannot be opened: {error.strerror}") from error
+        self.size = facts.st_size if stat.S_ISREG(facts.st_mode) else None
+        try:
+            yield file
         finally:
             if self.path != "-":
-                self._file.close()
+                file.close()
 
     def _next(self, source: _Source) -> bytes:
         """As much as fits a block; what came before the damage is not lost."""
@@ -77,17 +86,16 @@ class Blocks:
             found += piece
         return bytes(found)
 
-    def _unpacked(self) -> _Source:
-        """The file is opened once and its beginning only looked at: it may be a pipe."""
+    def _unpacked(self, file: Any) -> _Source:  # noqa: ANN401  (a file, buffered)
         try:
-            start = self._file.peek(4)[:4]
+            start = file.peek(4)[:4]
         except OSError as error:
             raise UsageError(f"{self.path} cannot be read: {error.strerror or error}") from error
         if start.startswith(_GZIP):
-            return gzip.GzipFile(fileobj=self._file)
-        return self._zstd() if start == _ZSTD else cast("_Source", self._file)
+            return gzip.GzipFile(fileobj=file)
+        return self._zstd(file) if start == _ZSTD else cast("_Source", file)
 
-    def _zstd(self) -> _Source:
+    def _zstd(self, file: Any) -> _Source:  # noqa: ANN401
         try:
             zstandard: Any = import_module("zstandard")
         except ImportError:
@@ -96,5 +104,5 @@ class Blocks:
                 hint="pip install 'grpotui[zstd]', or unpack it: zstd -dc FILE | grpotui replay -",
             ) from None
         self._broken = (zstandard.ZstdError,)
-        source: _Source = zstandard.ZstdDecompressor().stream_reader(self._file, read_across_frames=True)
+        source: _Source = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
         return source

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING, Any
 
 from grpotui_supervisor.errors import UsageError
@@ -62,13 +63,13 @@ class FileSource:
         """
         if not self._files:
             raise _only_samples(self.path)
-        parts = [Blocks(file) for file in self._files]
-        sizes = [part.size for part in parts]
-        total = None if None in sizes else sum(size or 0 for size in sizes)
-        for part in parts:
+        done, total = 0, _size(self._files)
+        for file in self._files:
+            part = Blocks(file)
             for _ in self._reading(part):
                 if progress is not None:
-                    progress(sum(each.position for each in parts), total)
+                    progress(done + part.position, total)
+            done += part.position
         self._take_notes()
 
     def _reading(self, part: Blocks) -> Iterator[None]:
@@ -156,6 +157,15 @@ class FileSource:
             "not_in_source": list(NOT_IN_A_LOG),
             "findings": [],
         }
+
+
+def _size(files: tuple[str, ...]) -> int | None:
+    """Bytes of all of them; None when one is a pipe, or cannot be asked."""
+    try:
+        facts = [os.stat(file) for file in files]
+    except OSError:
+        return None
+    return sum(each.st_size for each in facts) if all(stat.S_ISREG(each.st_mode) for each in facts) else None
 
 
 def _only_samples(path: str) -> UsageError:
