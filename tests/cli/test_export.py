@@ -243,6 +243,27 @@ def test_control_c_leaves_nothing(home: Home, tmp_path: Path) -> None:
     assert not out.exists()
 
 
+def test_control_c_ends_a_long_reading(home: Home, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "slow.log")
+    process = home.start("replay", str(tmp_path / "slow.log"), preexec_fn=listening)
+    with (tmp_path / "slow.log").open("w") as pipe:
+        pipe.write("step:1 - ")
+        pipe.flush()
+        wait_until(lambda: not unread(pipe.fileno()), what="the beginning to be read")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err.strip()) == (130, "", "grpotui: interrupted")
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_a_hostile_tag_reaches_no_terminal(home: Home, tmp_path: Path, form: str) -> None:
+    path = tmp_path / "events.out.tfevents.1.host"
+    path.write_bytes(training(["\x1b]0;title\x07\x9b31m\u202e"], range(1, 3)))
+    done = home.run("export", str(path), "--to", form)
+    assert done.returncode == 0, done.stderr
+    assert not {char for char in done.stdout if not char.isprintable()} - {"\n", "\r"}
+
+
 def test_progress_on_a_terminal_only(home: Home, tmp_path: Path) -> None:
     """The writer holds the pipe open until the line is drawn; when the work is done, it is gone."""
     os.mkfifo(tmp_path / "slow.log")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from grpotui_supervisor.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 SIZE = 1 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -106,3 +106,12 @@ class Blocks:
         self._broken = (zstandard.ZstdError,)
         source: _Source = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
         return source
+
+
+def size_of(paths: Sequence[str]) -> int | None:
+    """Bytes of all of these files as they lie there; None when one is a pipe, or cannot be asked."""
+    try:
+        facts = [os.stat(path) for path in paths]
+    except OSError:
+        return None
+    return sum(each.st_size for each in facts) if all(stat.S_ISREG(each.st_mode) for each in facts) else None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import stat
 from typing import TYPE_CHECKING, Any
 
 from grpotui_supervisor.errors import UsageError
 from grpotui_supervisor.logs import reader_for
 from grpotui_supervisor.logs.reader import plain
 from grpotui_supervisor.logs.tensorboard import TensorBoardReader, is_event_file
-from grpotui_supervisor.source.blocks import Blocks
+from grpotui_supervisor.source.blocks import Blocks, size_of
 from grpotui_supervisor.source.folders import EVENT_FILE, content
 from grpotui_supervisor.source.metrics import Metrics
 from grpotui_supervisor.source.status import SCHEMA, number
@@ -53,7 +52,8 @@ class FileSource:
             found = content(path)
             self._files, self._shown = found.files, found.path
             if found.others:
-                self.notes.append(f"there are {found.others + 1} runs in it; this is the newest: {found.path}")
+                among = "" if found.is_all else ", as far as was looked"
+                self.notes.append(f"there are {found.others + 1} runs in it; this is the newest{among}: {found.path}")
 
     def read(self, progress: Progress | None = None) -> None:
         """Reads everything; `progress` is told how many bytes of how many were read, packed where they are packed.
@@ -63,7 +63,7 @@ class FileSource:
         """
         if not self._files:
             raise _only_samples(self.path)
-        done, total = 0, _size(self._files)
+        done, total = 0, size_of(self._files)
         for file in self._files:
             part = Blocks(file)
             for _ in self._reading(part):
@@ -157,15 +157,6 @@ class FileSource:
             "not_in_source": list(NOT_IN_A_LOG),
             "findings": [],
         }
-
-
-def _size(files: tuple[str, ...]) -> int | None:
-    """Bytes of all of them; None when one is a pipe, or cannot be asked."""
-    try:
-        facts = [os.stat(file) for file in files]
-    except OSError:
-        return None
-    return sum(each.st_size for each in facts) if all(stat.S_ISREG(each.st_mode) for each in facts) else None
 
 
 def _only_samples(path: str) -> UsageError:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from grpotui_supervisor.errors import UsageError
 from grpotui_supervisor.samples.files import dumps_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 EVENT_FILE: Final = ".tfevents"
 """In the name of every TensorBoard event file."""
@@ -22,7 +23,7 @@ LOOKED_FOR: Final = (
 )
 
 _DEPTH = 4
-_FOLDERS = 2000
+_FOLDERS = 10_000
 """Folders that are looked into: SOURCE may be a home directory by mistake."""
 _CHECKPOINT = re.compile(r"checkpoint-([0-9]{1,12})")
 
@@ -37,6 +38,8 @@ class Content:
     """With metrics, in the order in which they are read; none where the folder has only samples."""
     others: int = 0
     """How many other runs there are, older ones."""
+    is_all: bool = True
+    """Whether every folder below was looked into; hidden ones never are."""
 
 
 def content(folder: str) -> Content:
@@ -49,10 +52,11 @@ def content(folder: str) -> Content:
         os.listdir(folder)
     except OSError as error:
         raise UsageError(f"{folder} cannot be read: {error.strerror}") from error
-    runs = sorted(_event_runs(folder), reverse=True)
+    walk = list(islice(_folders(folder), _FOLDERS + 1))
+    runs = sorted(_event_runs(walk[:_FOLDERS]), reverse=True)
     if runs:
         _, path, files = runs[0]
-        return Content(path, files, len(runs) - 1)
+        return Content(path, files, len(runs) - 1, is_all=len(walk) <= _FOLDERS)
     states = _states(folder)
     if states:
         return Content(states[-1], (states[-1],))
@@ -61,15 +65,20 @@ def content(folder: str) -> Content:
     raise UsageError(f"{folder} holds nothing that grpotui reads", hint=f"looked for: {LOOKED_FOR}")
 
 
-def _event_runs(folder: str) -> Iterator[tuple[float, str, tuple[str, ...]]]:
+def _folders(folder: str) -> Iterator[tuple[str, list[str]]]:
+    """It and those below it, with the names of the event files in each."""
+    for path, below, names in os.walk(folder):
+        deep = path[len(folder) :].count(os.sep) >= _DEPTH
+        below[:] = [] if deep else sorted(name for name in below if not name.startswith("."))
+        yield path, sorted(name for name in names if EVENT_FILE in name)
+
+
+def _event_runs(folders: Iterable[tuple[str, list[str]]]) -> Iterator[tuple[float, str, tuple[str, ...]]]:
     """Time of the last change, folder and files of each run: TensorBoard takes a folder for one run."""
-    for looked, (path, below, names) in enumerate(os.walk(folder), start=1):
-        if path[len(folder) :].count(os.sep) >= _DEPTH or looked >= _FOLDERS:
-            below.clear()
-        files = tuple(os.path.join(path, name) for name in sorted(names) if EVENT_FILE in name)
-        files = tuple(file for file in files if os.path.isfile(file))
+    for path, names in folders:
+        files = tuple(file for name in names if os.path.isfile(file := os.path.join(path, name)))
         if files:
-            yield max(os.stat(file).st_mtime for file in files), path, files
+            yield max(os.path.getmtime(file) for file in files), path, files
 
 
 def _states(folder: str) -> list[str]:

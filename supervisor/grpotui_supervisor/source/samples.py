@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from grpotui_supervisor.errors import UsageError
 from grpotui_supervisor.follow import read_range
 from grpotui_supervisor.model.placeholders import expand
-from grpotui_supervisor.samples.files import log_samples, samples_of
-from grpotui_supervisor.source.blocks import Blocks
+from grpotui_supervisor.samples.files import dumps_in, log_samples, samples_of
+from grpotui_supervisor.source.blocks import Blocks, size_of
 from grpotui_supervisor.source.file_source import FileSource
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def samples(
         UsageError: a file cannot be read, or needs a library that is not there.
     """
     if isinstance(source, FileSource):
-        yield from samples_of(source.path, lambda path: _watched(Blocks(path), progress, note))
+        yield from _of_path(source.path, progress, note)
         return
     sizes = source.logs.sizes()
     for name in sorted(sizes):
@@ -46,8 +47,7 @@ def samples(
             yield from log_samples(_counted(blocks, sizes[name], progress))
     for path in dump_paths(source.directory.path, source.facts):
         if os.path.exists(path):
-            found = samples_of(path, lambda path: _watched(Blocks(path), progress, note))
-            yield from (sample for sample in found if _was_there(sample, source))
+            yield from (sample for sample in _of_path(path, progress, note) if _was_there(sample, source))
         else:
             note(f"{path}, which the profile names for samples, is not there")
 
@@ -55,15 +55,13 @@ def samples(
 def dump_paths(run_dir: str, facts: Mapping[str, Any]) -> list[str]:
     """Where the run's profile says that samples are dumped: `[logs] samples`."""
     words = facts.get("profile", {}).get("logs", {}).get("samples", ())
-    if not isinstance(words, list | tuple):
-        return []
-    values = {"run_dir": (run_dir,), "profile_dir": (os.path.dirname(str(facts.get("profile_path", ""))),)}
-    return [os.path.join(_job_folder(facts), word) for word in expand([str(word) for word in words], values)]
+    values = {"run_dir": (run_dir,), "profile_dir": (os.path.dirname(facts.get("profile_path", "")),)}
+    return [os.path.join(_job_folder(facts), word) for word in expand(words, values)]
 
 
 def _job_folder(facts: Mapping[str, Any]) -> str:
-    members = [m for m in facts.get("members", ()) if isinstance(m, dict) and m.get("role") in ("rank", "driver")]
-    return str(next((m["cwd"] for m in members if m.get("cwd")), facts.get("cwd", "")))
+    members = [member for member in facts.get("members", ()) if member["role"] in ("rank", "driver")]
+    return str(next((member["cwd"] for member in members if member.get("cwd")), facts.get("cwd", "")))
 
 
 def _was_there(sample: Sample, source: Source) -> bool:
@@ -73,10 +71,27 @@ def _was_there(sample: Sample, source: Source) -> bool:
     return step is not None and sample.step is not None and sample.step <= step
 
 
-def _watched(blocks: Blocks, progress: Progress, note: Callable[[str], object]) -> Iterator[bytes]:
+def _of_path(path: str, progress: Progress, note: Callable[[str], object]) -> Iterator[Sample]:
+    """Of a file, or of a folder of dumps; of Parquet it is told only how many files are done."""
+    try:
+        files = dumps_in(path) if os.path.isdir(path) else [path]
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    total, done = size_of(files), 0
+
+    def blocks(file: str) -> Iterator[bytes]:
+        return _watched(Blocks(file), lambda position: progress(done + position, total), note)
+
+    for file in files:
+        yield from samples_of(file, blocks)
+        done += size_of([file]) or 0
+        progress(done, total)
+
+
+def _watched(blocks: Blocks, told: Callable[[int], object], note: Callable[[str], object]) -> Iterator[bytes]:
     for block in blocks:
         yield block
-        progress(blocks.position, blocks.size)
+        told(blocks.position)
     if blocks.cut is not None:
         note(f"{blocks.path}: {blocks.cut}")
 
