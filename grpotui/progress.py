@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -23,9 +24,10 @@ EVERY: Final = 0.1
 class Progress:
     """A line that shows `done` of `total`; gone when the work is, however it ended."""
 
-    def __init__(self, what: str, show: Callable[[int], str] = size) -> None:
-        """`what` is said in front, `show` makes words of a number: bytes, unless it says otherwise."""
-        self._what = inert(what)
+    def __init__(self, doing: str, name: str = "", *, show: Callable[[int], str] = size) -> None:
+        """What is done and to what; `show` makes words of a number: bytes, unless it says otherwise."""
+        self._doing = doing
+        self._name = inert(name)
         self._show = show
         self._next = time.monotonic() + APPEARS
         self._drawn = False
@@ -49,8 +51,9 @@ class Progress:
 
     def _draw(self, done: int, total: int | None) -> None:
         share = f" of {self._show(total)}, {min(100, 100 * done // total)} %" if total else ""
-        width = shutil.get_terminal_size().columns - 1
-        self._write(f"\r{f'{self._what}: {self._show(done)}{share}'[:width]}\x1b[K")
+        width = _columns() - 1
+        line = f"{self._doing} {self._show(done)}{share}"[:width]
+        self._write(f"\r{line} {_end_of(self._name, width - len(line) - 1)}\x1b[K")
         self._drawn = True
 
     def _write(self, text: str) -> None:
@@ -59,3 +62,18 @@ class Progress:
             sys.stderr.flush()
         except OSError:  # a terminal that has gone ends no work
             self._terminal = False
+
+
+def _columns() -> int:
+    """Of the terminal behind stderr: stdout may be a file."""
+    try:
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        columns = 0
+    return columns or shutil.get_terminal_size().columns
+
+
+def _end_of(name: str, room: int) -> str:
+    """As much of a name as fits, its end before its beginning; a character that is no ASCII may be two columns wide."""
+    room = room if name.isascii() else room // 2
+    return name if len(name) <= room else f"…{name[1 - room :]}" if room > 1 else ""

@@ -61,14 +61,14 @@ def command(source: str | None, form: str, path: str | None, *, of_samples: bool
     if of_samples:
         _export_samples(opened, form, path)
         return 0
-    with Progress(f"reading {_name(opened)}") as progress:
+    with Progress("reading", _name(opened)) as progress:
         times = read_log(opened, progress) if isinstance(opened, FileSource) else read_run(opened, progress)
     for note in opened.notes if isinstance(opened, FileSource) else ():
         say(note)
     if not opened.logs.steps:
         hint = "grpotui replay shows what is there; --samples exports prompts and answers"
         raise UsageError("there are no metrics in it to export", hint=hint)
-    with Progress("writing", lambda rows: f"{rows} rows") as progress:
+    with Progress("writing", show=lambda rows: f"{rows} rows") as progress:
         if form == _TENSORBOARD:
             written, counts = tensorboard.write(opened.logs, times, str(path), progress)
             say("\n".join([written, *(f"{words}: {count}" for words, count in counts.items())]))
@@ -81,9 +81,9 @@ def command(source: str | None, form: str, path: str | None, *, of_samples: bool
 def _export_samples(opened: Source | FileSource, form: str, path: str | None) -> None:
     summary, notes = answers.Summary(), list[str]()
     if not isinstance(opened, FileSource):
-        with Progress(f"reading {_name(opened)}") as progress:
+        with Progress("reading", _name(opened)) as progress:
             read_run(opened, progress)
-    with Progress(f"reading {_name(opened)}") as progress, _open(path) as out:
+    with Progress("reading", _name(opened)) as progress, _open(path) as out:
         dict(answers.FORMATS)[form](summary.of(samples(opened, progress, notes.append)), out)
         if not summary.count:
             raise UsageError(

@@ -46,7 +46,7 @@ def command(source: str | None, at: str | None, *, plain: bool, as_json: bool) -
     if isinstance(opened, FileSource):
         return _replay_log(opened, at, plain=plain, as_json=as_json)
     moment = None if at is None else parse_moment(at, opened.directory)
-    with Progress(f"reading {opened.directory.run_id}") as progress:
+    with Progress("reading", opened.directory.run_id) as progress:
         count_bytes(opened, progress)
         opened.update(moment)
     if at is not None and opened.start_t is None:
@@ -62,7 +62,7 @@ def _replay_log(log: FileSource, at: str | None, *, plain: bool, as_json: bool) 
     step = None if at is None else parse_step(at)
     if at is not None and step is None:
         raise UsageError(f"--at {at!r} is no step", hint="a bare log has no times: give the number of a step")
-    with Progress(f"reading {log.path}") as progress:
+    with Progress("reading", log.path) as progress:
         log.read(progress)
     for note in log.notes:
         say(note)

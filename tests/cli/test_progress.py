@@ -23,12 +23,18 @@ class Terminal(io.StringIO):
         return True
 
 
-def work(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, seconds: float, total: int | None = 1000) -> str:
+def work(
+    monkeypatch: pytest.MonkeyPatch,
+    stream: io.StringIO,
+    seconds: float,
+    total: int | None = 1000,
+    name: str = "a\x1b[2Jb",
+) -> str:
     """What a work of so many seconds draws that tells how far it is every 10 ms."""
     now = 100.0
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    with Progress("reading a\x1b[2Jb") as progress:
+    with Progress("reading", name) as progress:
         for done in range(round(seconds * 100)):
             now += 0.01
             progress(done, total)
@@ -44,7 +50,18 @@ def test_long_work_draws_ten_times_a_second_and_wipes_it(monkeypatch: pytest.Mon
     assert 18 <= len(drawn) - 2 <= 21
     assert drawn[-1] == "\x1b[K"
     assert all(line.count("\x1b") == 1 for line in drawn[1:])
-    assert "of 1000 B, 22 %" in drawn[-2] or "22 %" in drawn[-2]
+    assert " of 1000 B, 2" in drawn[-2]
+
+
+@pytest.mark.parametrize("letter", ["x", "数"])
+def test_a_long_name_leaves_room_for_the_numbers(monkeypatch: pytest.MonkeyPatch, letter: str) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    drawn = work(monkeypatch, Terminal(), 1.0, name=letter * 500 + ".log").split("\r")[-2].removesuffix("\x1b[K")
+    assert " of 1000 B, " in drawn
+    assert drawn.endswith(f"{letter}.log")
+    assert sum(2 if char == "数" else 1 for char in drawn) < 60
+    monkeypatch.setenv("COLUMNS", "10")
+    assert len(work(monkeypatch, Terminal(), 1.0, name="x" * 50).split("\r")[-2].removesuffix("\x1b[K").rstrip()) < 10
 
 
 def test_of_a_pipe_no_share_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
