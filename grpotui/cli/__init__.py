@@ -23,7 +23,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("runs", "All runs of this machine, newest first."),
     ("stop", "End a run: INT, then TERM, then KILL."),
     ("replay", "A run as it was at a moment, or what a log file tells."),
-    ("export", "The metrics of a run or a log as JSON lines, CSV or Parquet."),
+    ("export", "Metrics or samples as JSON lines, CSV, Parquet, TensorBoard."),
     ("info", "Paths, versions, and what this kernel can tell."),
 )
 """Name and help of each command; its code is `grpotui.cli.<name>.command`."""

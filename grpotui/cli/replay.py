@@ -7,12 +7,15 @@ import time
 import click
 
 from grpotui.cli.options import examples, json_option, one_of, source_argument
+from grpotui.output import say
+from grpotui.progress import Progress
 from grpotui.show import log_text, status_text, step_lines
 from grpotui_supervisor import rundir
 from grpotui_supervisor.errors import UsageError
 from grpotui_supervisor.source.file_source import FileSource
 from grpotui_supervisor.source.moments import parse_moment, parse_step
 from grpotui_supervisor.source.opening import open_source
+from grpotui_supervisor.source.reading import count_bytes
 from grpotui_supervisor.source.source import Source
 from grpotui_supervisor.source.status import status
 
@@ -32,15 +35,20 @@ _EXAMPLES = examples(
 def command(source: str | None, at: str | None, *, plain: bool, as_json: bool) -> int:
     """Show SOURCE as it was on record at STEP or TIME; without --at, at its end.
 
-    SOURCE is a run (id, beginning of one, or directory; the newest by default), a log file (plain, .gz or .zst), or -
-    for standard input. Of a run, what is shown is what was shown live at that moment: both are the same fold over the
-    same records. A bare log tells steps and metrics, and what it cannot tell is said.
+    SOURCE is a run (id, beginning of one, or directory; the newest by default), a log file (plain, .gz or .zst), verl's
+    file log, a trainer_state.json, a TensorBoard event file, a folder with such files (its newest run), or - for
+    standard input. Of a run, what is shown is what was shown live at that moment: both are the same fold over the same
+    records. A bare log tells steps and metrics, and what it cannot tell is said. A log of no known framework is no
+    error: it says what it begins with.
     """
     one_of(plain=plain, json=as_json)
     opened = open_source(source, rundir.root(os.environ))
     if isinstance(opened, FileSource):
         return _replay_log(opened, at, plain=plain, as_json=as_json)
-    opened.update(None if at is None else parse_moment(at, opened.directory))
+    moment = None if at is None else parse_moment(at, opened.directory)
+    with Progress("reading", opened.directory.run_id) as progress:
+        count_bytes(opened, progress)
+        opened.update(moment)
     if at is not None and opened.start_t is None:
         raise UsageError(f"nothing of {opened.directory.run_id} was on record at {at}", hint=_since_when(opened))
     document = status(opened)
@@ -54,10 +62,14 @@ def _replay_log(log: FileSource, at: str | None, *, plain: bool, as_json: bool) 
     step = None if at is None else parse_step(at)
     if at is not None and step is None:
         raise UsageError(f"--at {at!r} is no step", hint="a bare log has no times: give the number of a step")
-    log.read()
-    document = log.status(step)
+    with Progress("reading", log.path) as progress:
+        log.read(progress)
+    for note in log.notes:
+        say(note)
+    rows = log.logs.steps if step is None else log.at(step)
+    document = log.status(rows)
     if plain:
-        click.echo(step_lines(log.logs, log.rows_until(step)), nl=False)
+        click.echo(step_lines(log.logs, rows), nl=False)
     click.echo(json.dumps(document) if as_json else log_text(document))
     return 0
 

@@ -53,15 +53,26 @@ def test_a_log_tells_steps_and_metrics_and_nothing_else(home: Home, log: Path) -
     assert not home.path.exists()
 
 
-@pytest.mark.parametrize(
-    ("at", "records", "step"), [("0", 0, None), ("1", 1, 1), ("4", 2, 2), ("5", 3, 5), ("99", 3, 5)]
-)
+@pytest.mark.parametrize(("at", "records", "step"), [("1", 1, 1), ("4", 2, 2), ("5", 3, 5)])
 def test_as_of_a_step(home: Home, log: Path, at: str, records: int, step: int | None) -> None:
     document = replayed(home, str(log), "--at", at)
     assert (document["records"], document["step"]) == (records, step)
     if records == 2:
         assert document["metrics"]["reward/mean"] == "nan"
         assert not document["training_complete"]
+
+
+@pytest.mark.parametrize(("at", "words"), [("0", "step 1 to step 5"), ("99", "step 1 to step 5")])
+def test_a_step_that_is_not_there(home: Home, log: Path, at: str, words: str) -> None:
+    refused(home.run("replay", str(log), "--at", at), 2, f"step {at} is not in", words)
+
+
+def test_a_log_without_steps_has_no_step_to_go_to(home: Home, log: Path) -> None:
+    log.write_text("{'loss': 0.5, 'reward': 0.1, 'reward_std': 0.2, 'epoch': 0.1}\n")
+    assert replayed(home, str(log))["records"] == 1
+    refused(home.run("replay", str(log), "--at", "1"), 2, "it tells no steps")
+    log.write_text("hello\n")
+    refused(home.run("replay", str(log), "--at", "1"), 2, "there are no metrics in it")
 
 
 def test_plain_prints_every_step(home: Home, log: Path) -> None:

@@ -68,6 +68,9 @@ OPEN_KEYS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
 _SOLVED: Final = {"batch/solve_none", "batch/solve_all", "batch/solve_partial"}
 """rLLM counts groups by how many of their answers are right."""
 
+EPOCH_TAG: Final = "train/epoch"
+"""The Hugging Face callback for TensorBoard writes `train/` before every key of a row, and each row has its epoch."""
+
 _METRICS: Final = {metric.name: metric for metric in METRICS}
 _OPEN: Final = {metric.name.partition("<")[0]: metric for metric in OPEN_METRICS}
 
@@ -78,6 +81,8 @@ def canonical(framework: str, row: Mapping[str, float]) -> dict[str, float]:
     Empty for a framework that has no table.
     """
     origin = SAME_AS.get(framework, framework)
+    if origin == "trl" and EPOCH_TAG in row:
+        row = {_printed(key): value for key, value in row.items()}
     found: dict[str, float] = {}
     used: set[str] = set()
     for name, keys in KEYS.get(origin, {}).items():
@@ -102,7 +107,10 @@ def unit(name: str, framework: str | None = None, row_keys: Collection[str] = ()
     A few frameworks print a metric in a unit of their own: it is told when framework and printed keys are given.
     """
     known = describe(name)
-    keys = KEYS.get(SAME_AS.get(framework or "", framework or ""), {}).get(name, ())
+    origin = SAME_AS.get(framework or "", framework or "")
+    if origin == "trl" and EPOCH_TAG in row_keys:
+        row_keys = {_printed(key) for key in row_keys}
+    keys = KEYS.get(origin, {}).get(name, ())
     own = next((key.unit for key in keys if key.raw in row_keys), "")
     return own or (known.unit if known else "")
 
@@ -113,12 +121,19 @@ def unreliable(framework: str, row_keys: Collection[str], version: str | None) -
     `version` is the framework's, where known; without it only what the printed keys tell is said.
     """
     origin = SAME_AS.get(framework, framework)
+    if origin == "trl" and EPOCH_TAG in row_keys:
+        row_keys = {_printed(key) for key in row_keys}
     present = canonical(origin, dict.fromkeys(row_keys, 0.0))
     return {
         doubt.metric: doubt.reason
         for doubt in DOUBTS
         if doubt.framework == origin and doubt.metric in present and _applies(doubt, row_keys, version)
     }
+
+
+def _printed(tag: str) -> str:
+    """The key that TRL prints for a tag of its event file."""
+    return tag.removeprefix("train/")
 
 
 def _applies(doubt: Doubt, row_keys: Collection[str], version: str | None) -> bool:

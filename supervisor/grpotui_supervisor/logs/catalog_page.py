@@ -25,6 +25,12 @@ framework does not print is absent, never 0. There are three kinds of KL, and th
 |---|---|---|---|
 """
 
+_IN_EVENT_FILES = {
+    "verl": "In a TensorBoard event file the tags are the same keys.\n\n",
+    "trl": "In a TensorBoard event file `train/` stands before every key.\n\n",
+}
+"""Of the frameworks that are recognised there; the tags of any other are shown as they are."""
+
 _GOOD = {"up": "up", "down": "down", "neither": "", "target": "in a band"}
 
 
@@ -38,6 +44,7 @@ def page() -> str:
 def _framework(name: str, table: Keys) -> str:
     forks = sorted(fork for fork, origin in SAME_AS.items() if origin == name)
     also = f"Also for {', '.join(forks)}.\n\n" if forks else ""
+    also += _IN_EVENT_FILES.get(name, "")
     rows = [f"| `{metric}` | {_cell(keys)} |" for metric, keys in table.items()]
     rows += [f"| `{after}<name>` | `{before}<name>` |" for before, after in OPEN_KEYS.get(name, ())]
     if name == "trl":

@@ -17,6 +17,7 @@ from grpotui_supervisor.logs import columns as store
 from grpotui_supervisor.logs.columns import Columns
 from grpotui_supervisor.logs.crc32c import crc32c, masked
 from grpotui_supervisor.logs.tensorboard_runs import FOOTER, HEADER, Periods, Shape
+from grpotui_supervisor.logs.tensorboard_tags import framework_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,10 +61,14 @@ class Points:
         self.values.extend(values if self.values.typecode == "f" else array("d", values.tolist()))
 
 
-class TensorBoardReader:
-    """One event file."""
+def is_event_file(start: bytes) -> bool:
+    """Whether the first bytes of a file are those of a record: its length has the checksum that stands behind it."""
+    return len(start) >= HEADER and masked(crc32c(start[:8])).to_bytes(FOOTER, "little") == start[8:HEADER]
 
-    framework = "tensorboard"
+
+class TensorBoardReader:
+    """One event file, or several of one run one after the other."""
+
     steps_total: int | None = None
     training_complete = False
     phase: str | None = None
@@ -82,6 +87,26 @@ class TensorBoardReader:
         self._shapes: dict[tuple[bytes, int, bytes], Shape] = {}
         self._columns = Columns()
         self._shown: dict[str, int] = {}
+        self._framework: tuple[int, str | None] = (0, None)
+
+    @property
+    def framework(self) -> str:
+        """That of the trainer, when its tags tell it; else "tensorboard"."""
+        if self._framework[0] != len(self.points):
+            self._framework = (len(self.points), framework_of(self.points))
+        return self._framework[1] or "tensorboard"
+
+    def walls(self) -> dict[int, float]:
+        """When each step was first written, in seconds since 1970."""
+        found: dict[int, float] = {}
+        for points in self.points.values():
+            for step, wall in zip(points.steps, points.walls, strict=True):
+                found[step] = min(wall, found.get(step, wall))
+        return found
+
+    def next_file(self) -> None:
+        """What comes is the beginning of the run's next file; a record that the last one broke off in is lost."""
+        self._rest, self._pass_over, self.damaged = b"", 0, None
 
     @property
     def columns(self) -> Columns:

@@ -108,6 +108,9 @@ class Logs:
 
     logging_steps: int | None = field(default=None, metadata=bounds(minimum=1))
     """Optimizer steps from one log line to the next; None: taken from the log."""
+    samples: tuple[str, ...] = ()
+    """Folders or files that the trainer dumps samples to, from the job's working directory; may hold `{run_dir}` and
+    `{profile_dir}`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

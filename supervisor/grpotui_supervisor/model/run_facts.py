@@ -14,6 +14,7 @@ class _Expect(msgspec.Struct):
 
 class _Logs(msgspec.Struct):
     logging_steps: int | None = None
+    samples: list[str] = msgspec.field(default_factory=list)
 
 
 class _Profile(msgspec.Struct):
@@ -33,11 +34,14 @@ class _Member(msgspec.Struct):
     member: str
     rank: int | None
     role: str
+    cwd: str = ""
 
 
 class _Facts(msgspec.Struct):
     schema: int
     node: str = "node-0"
+    cwd: str = ""
+    profile_path: str = ""
     wrapped: bool = False
     host: _Host = msgspec.field(default_factory=_Host)
     members: list[_Member] = msgspec.field(default_factory=list)

@@ -3,62 +3,115 @@
 from __future__ import annotations
 
 import gzip
+import os
+import stat
 import sys
 import zlib
-from contextlib import closing
-from typing import TYPE_CHECKING, BinaryIO, cast
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from grpotui_supervisor.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 SIZE = 1 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
-def blocks(path: str) -> Iterator[bytes]:
-    """The content of a file from its beginning to its present end; `-` is standard input.
+class _Source(Protocol):
+    def read1(self, size: int, /) -> bytes: ...
+
+
+class Blocks:
+    """The content of a file from its beginning to its present end, once; `-` is standard input.
 
     What a compressed file was cut off in is read as far as it goes.
 
-    Raises:
+    Attributes:
+        size: bytes of the file as it lies there, packed; None for a pipe, and before the first block.
+        position: how many of them have been read.
+        cut: why it could not be read to its end; None while it could. Of a zstd file that merely ends too early its
+            library says nothing.
+
+    Iterating raises:
         UsageError: the file cannot be opened or read, or its compression has no library here.
     """
-    with closing(_open(path)) as file:
-        while True:
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.size: int | None = None
+        self.position = 0
+        self.cut: str | None = None
+        self._broken: tuple[type[Exception], ...] = (EOFError, zlib.error, gzip.BadGzipFile)
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self._open() as file:
+            source = self._unpacked(file)
+            while block := self._next(source):
+                self.position = file.tell() if self.size is not None else self.position + len(block)
+                yield block
+
+    @contextmanager
+    def _open(self) -> Iterator[Any]:
+        """Once only, since it may be a pipe; buffered."""
+        try:
+            file = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
+            facts = os.fstat(file.fileno())
+        except OSError as error:
+            raise UsageError(f"{self.path} cannot be opened: {error.strerror}") from error
+        self.size = facts.st_size if stat.S_ISREG(facts.st_mode) else None
+        try:
+            yield file
+        finally:
+            if self.path != "-":
+                file.close()
+
+    def _next(self, source: _Source) -> bytes:
+        """As much as fits a block; what came before the damage is not lost."""
+        found = bytearray()
+        while self.cut is None and len(found) < SIZE:
             try:
-                block = file.read(SIZE)
-            except (EOFError, zlib.error):
-                return  # a compressed log that is still being written, or was cut
+                piece = source.read1(SIZE - len(found))
+            except self._broken as error:
+                if not found and not self.position and not isinstance(error, EOFError):
+                    raise UsageError(f"{self.path} cannot be unpacked: {error}") from error
+                self.cut = "it is cut off or damaged: what lies behind that place cannot be unpacked"
+                break
             except OSError as error:
-                raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
-            if not block:
-                return
-            yield block
+                raise UsageError(f"{self.path} cannot be read: {error.strerror or error}") from error
+            if not piece:
+                break
+            found += piece
+        return bytes(found)
 
-
-def _open(path: str) -> BinaryIO:
-    if path == "-":
-        return sys.stdin.buffer
-    try:
-        with open(path, "rb") as file:
-            start = file.read(4)
+    def _unpacked(self, file: Any) -> _Source:  # noqa: ANN401  (a file, buffered)
+        try:
+            start = file.peek(4)[:4]
+        except OSError as error:
+            raise UsageError(f"{self.path} cannot be read: {error.strerror or error}") from error
         if start.startswith(_GZIP):
-            return cast("BinaryIO", gzip.open(path, "rb"))
-        if start == _ZSTD:
-            return _open_zstd(path)
-        return open(path, "rb")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be opened: {error.strerror}") from error
+            return gzip.GzipFile(fileobj=file)
+        return self._zstd(file) if start == _ZSTD else cast("_Source", file)
+
+    def _zstd(self, file: Any) -> _Source:  # noqa: ANN401
+        try:
+            zstandard: Any = import_module("zstandard")
+        except ImportError:
+            raise UsageError(
+                f"{self.path} is compressed with zstd, which Python cannot read by itself",
+                hint="pip install 'grpotui[zstd]', or unpack it: zstd -dc FILE | grpotui replay -",
+            ) from None
+        self._broken = (zstandard.ZstdError,)
+        source: _Source = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+        return source
 
 
-def _open_zstd(path: str) -> BinaryIO:
+def size_of(paths: Sequence[str]) -> int | None:
+    """Bytes of all of these files as they lie there; None when one is a pipe, or cannot be asked."""
     try:
-        import zstandard  # noqa: PLC0415  (an extra)
-    except ImportError:
-        raise UsageError(
-            f"{path} is compressed with zstd, which Python cannot read by itself",
-            hint="pip install 'grpotui[zstd]', or unpack it: zstd -d",
-        ) from None
-    return cast("BinaryIO", zstandard.open(path, "rb"))
+        facts = [os.stat(path) for path in paths]
+    except OSError:
+        return None
+    return sum(each.st_size for each in facts) if all(stat.S_ISREG(each.st_mode) for each in facts) else None

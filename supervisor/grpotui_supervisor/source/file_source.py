@@ -5,76 +5,142 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from grpotui_supervisor.errors import UsageError
 from grpotui_supervisor.logs import reader_for
 from grpotui_supervisor.logs.reader import plain
-from grpotui_supervisor.logs.tensorboard import TensorBoardReader
-from grpotui_supervisor.source.blocks import blocks
+from grpotui_supervisor.logs.tensorboard import TensorBoardReader, is_event_file
+from grpotui_supervisor.source.blocks import Blocks, size_of
+from grpotui_supervisor.source.folders import EVENT_FILE, content
 from grpotui_supervisor.source.metrics import Metrics
 from grpotui_supervisor.source.status import SCHEMA, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-EVENT_FILE = ".tfevents"
-"""In the name of every TensorBoard event file, which is no text."""
+    from grpotui_supervisor.logs.reader import Reader
+
+    Progress = Callable[[int, int | None], object]
+
 NOT_IN_A_LOG = ("exits and signals", "memory", "what was sent", "times of the lines")
 """What the status of a bare log says that it cannot say."""
 
+_PARQUET = b"PAR1"
+
 
 class FileSource:
-    """A log file, read to its present end.
+    """A log file, or a folder with the files of a run that grpotui did not start; read to its present end.
 
     Attributes:
-        path: the file; `-` for standard input.
+        path: the file or folder; `-` for standard input.
         logs: its metrics.
+        notes: what a reader of the metrics should know about the file.
     """
 
     def __init__(self, path: str, *, framework: str = "auto", logging_steps: int | None = None) -> None:
-        self.path = path
-        self._looks_like: str | None = None
-        is_events = EVENT_FILE in os.path.basename(path)
-        self.logs = Metrics(TensorBoardReader() if is_events else reader_for(framework, logging_steps=logging_steps))
-
-    def read(self, progress: Callable[[int], None] | None = None) -> None:
-        """Reads the whole file; `progress` is told the bytes read so far (unpacked).
+        """`logging_steps` is the trainer's setting of that name, where known.
 
         Raises:
-            UsageError: the file cannot be read.
+            UsageError: it is a folder in which there is nothing to read.
         """
-        done = 0
-        for block in blocks(self.path):
-            if self._looks_like is None:
-                self._looks_like = _first_words(block)
-            if self.logs.reader is not None:
-                self.logs.reader.feed(block)
-            done += len(block)
-            if progress is not None:
-                progress(done)
-        if self.logs.reader is not None and not isinstance(self.logs.reader, TensorBoardReader):
-            self.logs.reader.feed(b"\n")  # a file may end without one; what is written after it is not ours to wait for
+        self.path = path
+        self.notes: list[str] = []
+        self._files: tuple[str, ...] = (path,)
+        self._shown = path
+        self._looks_like: str | None = None
+        self.logs = Metrics(reader_for(framework, logging_steps=logging_steps))
+        if path != "-" and os.path.isdir(path):
+            found = content(path)
+            self._files, self._shown = found.files, found.path
+            if found.others:
+                among = "" if found.is_all else ", as far as was looked"
+                self.notes.append(f"there are {found.others + 1} runs in it; this is the newest{among}: {found.path}")
 
-    def rows_until(self, step: int | None) -> int:
-        """How many rows were printed when the log had reached that step; None: all."""
-        if step is None:
-            return self.logs.steps
-        reached = [
-            row for row in range(self.logs.steps) if (found := self.logs.step_of(row)) is not None and found <= step
-        ]
-        return reached[-1] + 1 if reached else 0
+    def read(self, progress: Progress | None = None) -> None:
+        """Reads everything; `progress` is told how many bytes of how many were read, packed where they are packed.
+
+        Raises:
+            UsageError: a file cannot be read, or holds no metrics by its kind.
+        """
+        if not self._files:
+            raise _only_samples(self.path)
+        done, total = 0, size_of(self._files)
+        for file in self._files:
+            part = Blocks(file)
+            for _ in self._reading(part):
+                if progress is not None:
+                    progress(done + part.position, total)
+            done += part.position
+        self._take_notes()
+
+    def _reading(self, part: Blocks) -> Iterator[None]:
+        """Reads a file block by block."""
+        reader = self.logs.reader
+        if isinstance(reader, TensorBoardReader):
+            reader.next_file()
+        first = True
+        for block in part:
+            if first:
+                reader = self._begin(part.path, block)
+            first = False
+            if reader is not None:
+                reader.feed(block)
+            yield
+        if reader is not None and not isinstance(reader, TensorBoardReader):
+            reader.feed(b"\n")  # a file may end without one; what is written after it is not ours to wait for
+        if part.cut is not None:
+            self.notes.append(f"{part.path}: {part.cut}")
+
+    def _begin(self, path: str, block: bytes) -> Reader | None:
+        """The reader for a file that begins so."""
+        if block.startswith(_PARQUET):
+            raise _only_samples(path)
+        if not isinstance(self.logs.reader, TensorBoardReader) and (is_event_file(block) or _is_named_so(path)):
+            self.logs.reader = TensorBoardReader()
+        if self._looks_like is None:
+            self._looks_like = _first_words(block)
+        return self.logs.reader
+
+    def _take_notes(self) -> None:
+        reader = self.logs.reader
+        if isinstance(reader, TensorBoardReader):
+            if reader.damaged is not None:
+                self.notes.append(f"{reader.damaged}: what lies behind it cannot be read")
+            if reader.bad_records:
+                self.notes.append(f"damaged records left out: {reader.bad_records}")
+
+    def at(self, step: int) -> int:
+        """How many rows were printed when the log had reached that step.
+
+        Raises:
+            UsageError: the log does not tell, or does not reach it, or begins behind it.
+        """
+        steps = [found for row in range(self.logs.steps) if (found := self.logs.step_of(row)) is not None]
+        if not steps:
+            why = "it tells no steps" if self.logs.steps else "there are no metrics in it"
+            raise UsageError(f"step {step} is not in {self.path}: {why}", hint="without --at all of it is shown")
+        if not min(steps) <= step <= max(steps):
+            hint = f"it has step {min(steps)} to step {max(steps)}"
+            raise UsageError(f"step {step} is not in {self.path}", hint=hint)
+        return max(row for row in range(self.logs.steps) if -1 < self._step_of(row) <= step) + 1
+
+    def _step_of(self, row: int) -> int:
+        step = self.logs.step_of(row)
+        return -1 if step is None else step
 
     def _step(self, rows: int) -> int | None:
         """At the end the reader's word counts, which has the progress bar as well; before it, the row's."""
         reader = self.logs.reader
         return reader.step if reader is not None and rows == self.logs.steps else self.logs.step_of(rows - 1)
 
-    def status(self, step: int | None = None) -> dict[str, Any]:
-        """The status document as of a step: exits, memory and times are null, since a log does not hold them."""
-        rows, reader = self.rows_until(step), self.logs.reader
+    def status(self, rows: int | None = None) -> dict[str, Any]:
+        """The status document as of so many rows: exits, memory and times are null, since a log does not hold them."""
+        reader = self.logs.reader
+        rows = self.logs.steps if rows is None else rows
         whole = rows == self.logs.steps
         return {
             "schema": SCHEMA,
             "run": None,
-            "source": self.path if self.path == "-" else os.path.abspath(self.path),
+            "source": self._shown if self._shown == "-" else os.path.abspath(self._shown),
             "framework": self.logs.framework,
             "state": None,
             "verdict": None,
@@ -91,6 +157,16 @@ class FileSource:
             "not_in_source": list(NOT_IN_A_LOG),
             "findings": [],
         }
+
+
+def _only_samples(path: str) -> UsageError:
+    return UsageError(
+        f"{path} holds samples, and no metrics", hint=f"grpotui export {path} --samples --to jsonl shows them"
+    )
+
+
+def _is_named_so(path: str) -> bool:
+    return EVENT_FILE in os.path.basename(path)
 
 
 def _first_words(block: bytes) -> str | None:

@@ -10,13 +10,16 @@ from grpotui_supervisor.logs import reader_for
 from grpotui_supervisor.source.metrics import Metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from grpotui_supervisor.rundir import RunDirectory
 
 
 class Logs(Metrics):
     """Feeds the log of the member that prints the metrics (rank 0, or the driver) to the framework's reader."""
+
+    on_read: Callable[[int], object] = int
+    """Is told the bytes of each block that was read; for whoever shows how far it is."""
 
     def __init__(self, directory: RunDirectory, facts: Mapping[str, Any]) -> None:
         self._directory = directory
@@ -49,6 +52,12 @@ class Logs(Metrics):
             stream = file.removesuffix(".log")
             for block in read_range(self._directory.file(f"ranks/{name}"), min(begin, size), size):
                 self.reader.feed(block, stream=stream)
+                self.on_read(len(block))
+
+    @property
+    def metrics_member(self) -> str:
+        """The member whose log holds the metrics, and the samples."""
+        return self._metrics_member
 
     def sizes(self) -> dict[str, int]:
         """Last recorded size of each log, by its path below `ranks/`."""

@@ -1,58 +1,57 @@
-"""Metrics of a source in other programs' formats: one function a format, each writes rows to an open stream."""
+"""Metrics of a source as tables: one function a format, each writes rows to an open stream."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from grpotui.text import inert
 from grpotui_supervisor.errors import UsageError
 from grpotui_supervisor.source.status import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from grpotui.progress import Progress
     from grpotui_supervisor.source.metrics import Metrics
 
 
-def jsonl(metrics: Metrics, out: BinaryIO) -> None:
+def jsonl(metrics: Metrics, out: BinaryIO, progress: Progress) -> None:
     """One object a row: `{"step", "metrics": {canonical}, "raw": {the framework's own keys}}`."""
-    for row in range(metrics.steps):
+    for row in _counted(metrics, progress):
         record = {
             "step": metrics.step_of(row),
             "metrics": {key: number(value) for key, value in metrics.metrics(row).items()},
             "raw": {key: number(value) for key, value in metrics.raw(row).items()},
         }
-        out.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+        out.write(json.dumps(record).encode() + b"\n")
 
 
-def as_csv(metrics: Metrics, out: BinaryIO) -> None:
+def as_csv(metrics: Metrics, out: BinaryIO, progress: Progress) -> None:
     """A column for each canonical metric, then one for each of the framework's keys; absent is an empty cell."""
     canonical, raw = _keys(metrics)
     text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text)
-    writer.writerow(["step", *canonical, *(f"raw:{key}" for key in raw)])
-    for step, named, own in _rows(metrics):
+    writer.writerow(["step", *canonical, *(inert(f"raw:{key}") for key in raw)])
+    for step, named, own in _rows(metrics, progress):
         cells = [named.get(key) for key in canonical] + [own.get(key) for key in raw]
         writer.writerow(["" if step is None else step, *("" if cell is None else repr(cell) for cell in cells)])
     text.detach()
 
 
-def parquet(metrics: Metrics, out: BinaryIO) -> None:
+def parquet(metrics: Metrics, out: BinaryIO, progress: Progress) -> None:
     """The table of `as_csv`, with nulls for what is absent. Needs pyarrow.
 
     Raises:
         UsageError: pyarrow is not installed.
     """
-    try:
-        import pyarrow as pa  # noqa: PLC0415  (an extra)
-        import pyarrow.parquet as pq  # noqa: PLC0415
-    except ImportError:
-        raise UsageError("parquet needs pyarrow", hint="pip install 'grpotui[parquet]'") from None
+    pa, pq = arrow()
     canonical, raw = _keys(metrics)
     table: dict[str, list[Any]] = {"step": [], **{key: [] for key in canonical}, **{f"raw:{key}": [] for key in raw}}
-    for step, named, own in _rows(metrics):
+    for step, named, own in _rows(metrics, progress):
         table["step"].append(step)
         for key in canonical:
             table[key].append(named.get(key))
@@ -63,11 +62,23 @@ def parquet(metrics: Metrics, out: BinaryIO) -> None:
     pq.write_table(pa.table(table, schema=schema), out)
 
 
-FORMATS: tuple[tuple[str, Callable[[Metrics, BinaryIO], None]], ...] = (
+FORMATS: tuple[tuple[str, Callable[[Metrics, BinaryIO, Progress], None]], ...] = (
     ("jsonl", jsonl),
     ("csv", as_csv),
     ("parquet", parquet),
 )
+
+
+def arrow() -> tuple[Any, Any]:
+    """The modules `pyarrow` and `pyarrow.parquet`.
+
+    Raises:
+        UsageError: pyarrow is not installed.
+    """
+    try:
+        return import_module("pyarrow"), import_module("pyarrow.parquet")  # an extra
+    except ImportError:
+        raise UsageError("parquet needs pyarrow", hint="pip install 'grpotui[parquet]'") from None
 
 
 def _keys(metrics: Metrics) -> tuple[list[str], list[str]]:
@@ -76,6 +87,12 @@ def _keys(metrics: Metrics) -> tuple[list[str], list[str]]:
     return list(canonical), raw
 
 
-def _rows(metrics: Metrics) -> Iterator[tuple[int | None, dict[str, float], dict[str, float]]]:
-    for row in range(metrics.steps):
+def _rows(metrics: Metrics, progress: Progress) -> Iterator[tuple[int | None, dict[str, float], dict[str, float]]]:
+    for row in _counted(metrics, progress):
         yield metrics.step_of(row), metrics.metrics(row), metrics.raw(row)
+
+
+def _counted(metrics: Metrics, progress: Progress) -> Iterator[int]:
+    for row in range(metrics.steps):
+        yield row
+        progress(row + 1, metrics.steps)

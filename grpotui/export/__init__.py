@@ -1,0 +1,1 @@
+"""What a source holds, in other programs' formats: one file a kind of output."""
