@@ -172,3 +172,11 @@ def test_no_reader_listens_to_a_log_without_marks() -> None:
         reader.feed((" ".join(rng.choices(words, k=15)) + "\n").encode() * 10)
         assert not reader._awake
     assert reader.framework == "auto"
+
+
+def test_a_record_counts_for_a_reader_from_its_mark_on() -> None:
+    """A control character in a mark hides it, but not from TRL, whose mark is shorter; a later mark is too late."""
+    data = b"{'los\0s': 5, 'reward': 1, 'learning_rate': 1, 'epoch': 2}\n{'loss'"
+    assert auto([data]).framework == auto(singles(data)).framework == "trl"
+    whole = data.replace(b"\0", b"")
+    assert auto([whole]).framework == auto(singles(whole)).framework == "llama-factory"
