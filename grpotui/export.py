@@ -7,6 +7,7 @@ import io
 import json
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from grpotui.text import inert
 from grpotui_supervisor.errors import UsageError
 from grpotui_supervisor.source.status import number
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from grpotui_supervisor.source.metrics import Metrics
+
+_DELETE = "\x7f"
+"""The one control character that JSON leaves as it is."""
 
 
 def jsonl(metrics: Metrics, out: BinaryIO) -> None:
@@ -24,15 +28,18 @@ def jsonl(metrics: Metrics, out: BinaryIO) -> None:
             "metrics": {key: number(value) for key, value in metrics.metrics(row).items()},
             "raw": {key: number(value) for key, value in metrics.raw(row).items()},
         }
-        out.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+        out.write(json.dumps(record).replace(_DELETE, "\\u007f").encode() + b"\n")
 
 
 def as_csv(metrics: Metrics, out: BinaryIO) -> None:
-    """A column for each canonical metric, then one for each of the framework's keys; absent is an empty cell."""
+    """A column for each canonical metric, then one for each of the framework's keys; absent is an empty cell.
+
+    It may end on a terminal, so a key is written without what that would obey.
+    """
     canonical, raw = _keys(metrics)
     text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text)
-    writer.writerow(["step", *canonical, *(f"raw:{key}" for key in raw)])
+    writer.writerow(["step", *map(inert, canonical), *(f"raw:{inert(key)}" for key in raw)])
     for step, named, own in _rows(metrics):
         cells = [named.get(key) for key in canonical] + [own.get(key) for key in raw]
         writer.writerow(["" if step is None else step, *("" if cell is None else repr(cell) for cell in cells)])
