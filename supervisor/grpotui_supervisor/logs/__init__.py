@@ -61,7 +61,7 @@ READERS: Final = (  # of two that could read one line the more particular one co
     Entry("oat", lambda _steps: OatReader(), (b"{",)),
     Entry("minimind", lambda _steps: MinimindReader(), (b"Epoch:[",)),
     Entry("llama-factory", lambda steps: LlamaFactoryReader(logging_steps=steps), (b"{'loss'", b'{"current_steps"')),
-    Entry("verl", lambda _steps: VerlReader(), (b"step",)),
+    Entry("verl", lambda _steps: VerlReader(), (b"step", b"Final validation")),
     Entry("ms-swift", lambda steps: SwiftReader(logging_steps=steps), (b"max_steps", b"iteration")),
     Entry("trainer-state", lambda _steps: TrainerStateReader(), (b'"log_history"',)),
     Entry("trl", lambda steps: TrlReader(logging_steps=steps), (b"{",)),

@@ -172,7 +172,7 @@ class AutoReader:
         page = self._past.page
         text = self._tails.get(stream, b"") + part
         self._tails[stream] = text[-MARK_LIMIT:]
-        marked = [index for index in range(len(self._candidates)) if self._is_marked(index, text)]
+        marked = [index for index in range(len(self._candidates)) if self._mark_end(index, text)]
         self._marked.update(dict.fromkeys(marked, page))
         earlier = self._past.end
         self._past.add(part, stream)
@@ -200,8 +200,10 @@ class AutoReader:
         self._past.replay(reader)
         return reader
 
-    def _is_marked(self, index: int, text: bytes) -> bool:
-        return any(mark in text for mark in self._candidates[index].marks)
+    def _mark_end(self, index: int, text: bytes) -> int:
+        """Where the first mark of a candidate ends; 0 without one."""
+        ends = (at + len(mark) for mark in self._candidates[index].marks if (at := text.find(mark)) >= 0)
+        return min(ends, default=0)
 
     def _adopt(self, earlier: int, listening: set[int]) -> None:
         """Take the reader whose record ends first, the earlier in the list where two end on one line.
@@ -218,19 +220,24 @@ class AutoReader:
     def _race(self, indices: list[int], earlier: int, listening: set[int]) -> int:
         """Of several readers with a record, the first that listens and has it when the lines come one by one.
 
-        A record may stand in front of the mark, where a control character is in the middle of its own.
+        A record may stand in a line in front of the mark, where a control character is in the middle of its own: then
+        it counts from the mark on, before the line has ended.
         """
         readers = [(index, self._candidates[index].make()) for index in indices]
         tails: dict[str, bytes] = {}
         for stream, line, is_new in self._past.lines(earlier):
             text = tails.get(stream, b"") + line
             tails[stream] = text[-MARK_LIMIT:]
+            ends = {index: self._mark_end(index, text) for index in indices} if is_new else {}
+            marked = {index for index, end in ends.items() if end} - listening
+            late = [(ends[index], index) for index, reader in readers if index in marked and len(reader.columns)]
+            if late:
+                return min(late)[1]
+            listening |= marked
             for index, reader in readers:
                 reader.feed(line, stream=stream)
-                if is_new and (index in listening or self._is_marked(index, text)):
-                    listening.add(index)
-                    if len(reader.columns):
-                        return index
+                if is_new and index in listening and len(reader.columns):
+                    return index
         return indices[0]
 
 
