@@ -1,7 +1,12 @@
-"""The two streams of a command: data on stdout, words on stderr. Neither may harm a run that is being watched."""
+"""The two streams of a command: data on stdout, words on stderr.
+
+Neither may harm a run that is being watched, and nothing that a terminal would obey gets through either, whoever wrote
+the text and whichever command prints it.
+"""
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import io
 import os
@@ -9,25 +14,47 @@ import sys
 
 import click
 
-from grpotui.text import inert
+from grpotui.text import inert_lines
+
+
+class Inert(io.TextIOWrapper):
+    """A text stream that only printable characters and line ends get through.
+
+    What its encoding has no character for is written as its escape, instead of ending the command.
+    """
+
+    def __init__(self, stream: io.TextIOWrapper) -> None:
+        encoding = codecs.lookup(stream.encoding).name
+        super().__init__(
+            stream.buffer,
+            encoding="utf-8" if encoding == "ascii" else encoding,  # click mistrusts ASCII, and would go around this
+            errors="backslashreplace",
+            line_buffering=stream.line_buffering,
+            write_through=stream.write_through,
+        )
+
+    def write(self, text: str) -> int:
+        """Writes the text; says how much of it was taken, which is all."""
+        super().write(inert_lines(text))
+        return len(text)
 
 
 def prepare() -> None:
-    """What the terminal's encoding has no character for is written as its escape, instead of ending the command."""
-    for stream in (sys.stdout, sys.stderr):
+    """From here on whatever is printed is harmless."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            setattr(sys, name, Inert(stream))
 
 
 def say(text: str) -> None:
-    """Words on stderr, without anything that a terminal would obey; a full disk behind it is ignored.
+    """Words on stderr; a full disk behind it is ignored.
 
     Raises:
         BrokenPipeError: nobody reads it any more.
     """
-    lines = "\n".join(inert(line) for line in text.split("\n"))
     try:
-        click.echo(lines, err=True)
+        click.echo(text, err=True)
     except BrokenPipeError:
         raise
     except OSError:

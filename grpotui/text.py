@@ -34,6 +34,11 @@ def inert(text: str) -> str:
     return "".join("\ufffd" if unicodedata.category(c) in _OBEYED else c for c in text)
 
 
+def inert_lines(text: str) -> str:
+    """The same for a text of several lines."""
+    return text if text.isprintable() else "\n".join(inert(line) for line in text.split("\n"))
+
+
 def number(value: float | str) -> str:
     """Four significant digits; what is not finite by its name."""
     return value if isinstance(value, str) else f"{value:.4g}"

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from grpotui.progress import Progress
     from grpotui_supervisor.source.metrics import Metrics
 
+_DELETE = "\x7f"
+"""The one control character that JSON leaves as it is."""
+
 
 def jsonl(metrics: Metrics, out: BinaryIO, progress: Progress) -> None:
     """One object a row: `{"step", "metrics": {canonical}, "raw": {the framework's own keys}}`."""
@@ -27,15 +30,18 @@ def jsonl(metrics: Metrics, out: BinaryIO, progress: Progress) -> None:
             "metrics": {key: number(value) for key, value in metrics.metrics(row).items()},
             "raw": {key: number(value) for key, value in metrics.raw(row).items()},
         }
-        out.write(json.dumps(record).encode() + b"\n")
+        out.write(json.dumps(record).replace(_DELETE, "\\u007f").encode() + b"\n")
 
 
 def as_csv(metrics: Metrics, out: BinaryIO, progress: Progress) -> None:
-    """A column for each canonical metric, then one for each of the framework's keys; absent is an empty cell."""
+    """A column for each canonical metric, then one for each of the framework's keys; absent is an empty cell.
+
+    It may end on a terminal, so a key is written without what that would obey.
+    """
     canonical, raw = _keys(metrics)
     text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text)
-    writer.writerow(["step", *canonical, *(inert(f"raw:{key}") for key in raw)])
+    writer.writerow(["step", *map(inert, canonical), *(f"raw:{inert(key)}" for key in raw)])
     for step, named, own in _rows(metrics, progress):
         cells = [named.get(key) for key in canonical] + [own.get(key) for key in raw]
         writer.writerow(["" if step is None else step, *("" if cell is None else repr(cell) for cell in cells)])

@@ -8,7 +8,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), os.path.join(HERE, "..", "..", "supervisor"), os.path.join(HERE, "..", "..")]
 
-from bench import event_files, hf_logs, logs, measures  # noqa: E402
+from bench import event_files, hf_logs, logs, measures, peers  # noqa: E402
 
 MEASURES = (
     measures.shim_at_rest,
@@ -21,6 +21,8 @@ MEASURES = (
     hf_logs.hf_log_speed,
     hf_logs.hf_log_follow,
     logs.verl_logs,
+    peers.lnav,
+    peers.leet,
 )
 
 

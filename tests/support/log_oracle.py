@@ -17,9 +17,6 @@ TESTS = Path(__file__).parents[1]
 EXCERPTS = TESTS / "supervisor" / "logs"
 """Short logs of our own runs, one folder a framework."""
 
-DATA = TESTS.parents[1] / "shared" / "data"
-"""Our own captured runs, when the checkout stands beside them."""
-
 Rows = list[tuple[int, dict[str, float]]]
 
 

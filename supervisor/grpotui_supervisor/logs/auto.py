@@ -87,15 +87,15 @@ class _Past:
         for stream, piece, begin in self._whole():
             reader.feed(bytes(piece[begin:]), stream=stream)
 
-    def lines(self, start: int) -> Iterator[tuple[str, bytes]]:
-        """The same in pieces: what there was before `start` bytes had come, then line by line."""
+    def lines(self, start: int) -> Iterator[tuple[str, bytes, bool]]:
+        """The same in pieces: what there was before `start` bytes had come, then line by line, which is true of it."""
         at = self.end - self._size
         for stream, piece, begin in self._whole():
             early = max(begin, min(start - at, len(piece)))
             at += len(piece)
-            yield stream, bytes(piece[begin:early])
+            yield stream, bytes(piece[begin:early]), False
             for line in _LINE.findall(piece, early):
-                yield stream, bytes(line)
+                yield stream, bytes(line), True
 
     def _whole(self) -> Iterator[tuple[str, bytearray, int]]:
         """Each piece, and where its first whole line begins."""
@@ -172,16 +172,17 @@ class AutoReader:
         page = self._past.page
         text = self._tails.get(stream, b"") + part
         self._tails[stream] = text[-MARK_LIMIT:]
-        marked = [index for index, c in enumerate(self._candidates) if any(mark in text for mark in c.marks)]
+        marked = [index for index in range(len(self._candidates)) if self._mark_end(index, text)]
         self._marked.update(dict.fromkeys(marked, page))
         earlier = self._past.end
         self._past.add(part, stream)
+        listening = set(self._awake)
         for reader in self._awake.values():
             reader.feed(part, stream=stream)
         for index in marked:
             if index not in self._awake:
                 self._awake[index] = self._fresh(index)
-        self._adopt(earlier)
+        self._adopt(earlier, listening)
         if self._past.page > page:
             self._past.forget()
             for index in [index for index in self._awake if self._marked[index] + PATIENCE <= page]:
@@ -199,25 +200,43 @@ class AutoReader:
         self._past.replay(reader)
         return reader
 
-    def _adopt(self, earlier: int) -> None:
+    def _mark_end(self, index: int, text: bytes) -> int:
+        """Where the first mark of a candidate ends; 0 without one."""
+        ends = (at + len(mark) for mark in self._candidates[index].marks if (at := text.find(mark)) >= 0)
+        return min(ends, default=0)
+
+    def _adopt(self, earlier: int, listening: set[int]) -> None:
         """Take the reader whose record ends first, the earlier in the list where two end on one line.
 
-        None had one when the log had `earlier` bytes.
+        None had one when the log had `earlier` bytes, at which those of `listening` were awake.
         """
         found = sorted(index for index, reader in self._awake.items() if len(reader.columns))
         if not found:
             return
-        first = found[0] if len(found) == 1 else self._race(found, earlier)
+        first = found[0] if len(found) == 1 else self._race(found, earlier, listening)
         self._adopted = self._awake[first]
         self._candidates, self._awake, self._past = (), {}, _Past()
 
-    def _race(self, indices: list[int], earlier: int) -> int:
-        """Of several readers with a record, the first that has it when they are fed line by line."""
+    def _race(self, indices: list[int], earlier: int, listening: set[int]) -> int:
+        """Of several readers with a record, the first that listens and has it when the lines come one by one.
+
+        A record may stand in a line in front of the mark, where a control character is in the middle of its own: then
+        it counts from the mark on, before the line has ended.
+        """
         readers = [(index, self._candidates[index].make()) for index in indices]
-        for stream, line in self._past.lines(earlier):
+        tails: dict[str, bytes] = {}
+        for stream, line, is_new in self._past.lines(earlier):
+            text = tails.get(stream, b"") + line
+            tails[stream] = text[-MARK_LIMIT:]
+            ends = {index: self._mark_end(index, text) for index in indices} if is_new else {}
+            marked = {index for index, end in ends.items() if end} - listening
+            late = [(ends[index], index) for index, reader in readers if index in marked and len(reader.columns)]
+            if late:
+                return min(late)[1]
+            listening |= marked
             for index, reader in readers:
                 reader.feed(line, stream=stream)
-                if len(reader.columns):
+                if is_new and index in listening and len(reader.columns):
                     return index
         return indices[0]
 

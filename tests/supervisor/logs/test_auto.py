@@ -9,9 +9,11 @@ from support.log_oracle import cut, read, rows_of, state
 
 from grpotui_supervisor.logs import READERS, reader_for
 from grpotui_supervisor.logs import auto as module
-from grpotui_supervisor.logs.auto import MARK_LIMIT, SEEN_LIMIT, AutoReader
+from grpotui_supervisor.logs.auto import MARK_LIMIT, SEEN_LIMIT, AutoReader, Candidate
 from grpotui_supervisor.logs.catalog import KEYS, SAME_AS
 from grpotui_supervisor.logs.columns import UNKNOWN_STEP
+from grpotui_supervisor.logs.openrlhf import OpenRlhfReader
+from grpotui_supervisor.logs.verl import VerlReader
 from grpotui_supervisor.model.profile import Framework
 
 VERL = b"step:3 - actor/lr:1e-06\n"
@@ -181,3 +183,26 @@ def test_no_reader_listens_to_a_log_without_marks() -> None:
         reader.feed((" ".join(rng.choices(words, k=15)) + "\n").encode() * 10)
         assert not reader._awake
     assert reader.framework == "auto"
+
+
+def test_a_record_counts_for_a_reader_from_its_mark_on() -> None:
+    """A control character in a mark hides it, but not from TRL, whose mark is shorter; a later mark is too late."""
+    data = b"{'los\0s': 5, 'reward': 1, 'learning_rate': 1, 'epoch': 2}\n{'loss'"
+    assert auto([data]).framework == auto(singles(data)).framework == "trl"
+    whole = data.replace(b"\0", b"")
+    assert auto([whole]).framework == auto(singles(whole)).framework == "llama-factory"
+
+
+def test_a_mark_behind_its_record_counts_before_the_line_has_ended() -> None:
+    candidates = [Candidate(OpenRlhfReader, (b"Global step ",)), Candidate(VerlReader, (b"step:", b" step"))]
+    data = b"Final validation metrics: {'r': 5}\nGlobal step 2: {'kl': nan}\n"
+    for blocks in ([data], singles(data)):
+        reader = AutoReader(candidates)
+        for block in blocks:
+            reader.feed(block)
+        assert reader.framework == "verl"
+
+
+def test_a_final_validation_is_a_record_of_verl() -> None:
+    data = b"Final validation metrics: {'r': 5}\nGlobal step 2: {'kl': nan}\n"
+    assert auto([data]).framework == auto(singles(data)).framework == "verl"

@@ -6,7 +6,8 @@ from array import array
 from pathlib import Path
 
 import pytest
-from support.log_oracle import DATA, EXCERPTS, bits, read, rows_of, trl_rows, verl_rows
+from support.log_data import DATA
+from support.log_oracle import EXCERPTS, bits, read, rows_of, trl_rows, verl_rows
 
 from grpotui_supervisor.logs.reader import Reader
 

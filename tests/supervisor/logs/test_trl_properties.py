@@ -1,9 +1,6 @@
 """Any cutting, any noise, any truncation, any text: what a TRL reader ends up with does not depend on it."""
 
 import math
-import os
-import random
-import time
 from collections.abc import Sequence
 
 import pytest
@@ -12,8 +9,6 @@ from hypothesis import strategies as st
 from support.log_oracle import bits, cut, read, rows_of, state
 from support.trl_oracle import trl_rows
 from support.trl_texts import BAR, CLEAR, bar, read_trl, redrawn, written
-
-FUZZ_SECONDS = float(os.environ.get("GRPOTUI_FUZZ_SECONDS", "5"))
 
 FRAGMENTS = [
     *("{'loss': ", "'0.5'", "0.25", "'epoch': 1", "'kl': None", "'grad_norm': nan", "'reward': '1'", ", ", ": ", "}"),
@@ -148,24 +143,10 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.timeout(20)
 @pytest.mark.parametrize("fragment", HOSTILE)
 @pytest.mark.parametrize("start", ["", "{'loss': 1, ", "{'loss': ", bar(0) + redrawn(5) + "\n"])
 def test_a_hostile_log_costs_linear_time(start: str, fragment: str) -> None:
-    """Quadratic time over these 300 kB would take minutes, and the test's time is limited."""
-    data = (start + fragment * (300_000 // len(fragment))).encode() + b"}\n"
+    """In quadratic time, even of 2 ns, these 100 kB would take longer than the test may."""
+    data = (start + fragment * (100_000 // len(fragment))).encode() + b"}\n"
     read("trl", ("stdout", data))
-
-
-def test_no_text_raises() -> None:
-    """For longer: GRPOTUI_FUZZ_SECONDS=600."""
-    seed = time.time_ns()
-    rng = random.Random(seed)
-    until = time.monotonic() + FUZZ_SECONDS
-    parts = [part.encode() for part in FRAGMENTS] + [part.encode() for part in NOISE]
-    while time.monotonic() < until:
-        data = b"".join(
-            rng.choice(parts) if rng.random() < 0.9 else rng.randbytes(3) for _ in range(rng.randint(1, 80))
-        )
-        places = [rng.randint(0, 2000) for _ in range(rng.randint(0, 6))]
-        whole = state(read("trl", ("stdout", data), logging_steps=2))
-        assert state(read("trl", *(("stdout", block) for block in cut(data, places)), logging_steps=2)) == whole, seed

@@ -6,8 +6,15 @@ import pytest
 from support.log_data import DATA
 from support.log_oracle import bits, cut, read, rows_of, state, verl_rows
 
-PATTERNS = ("verl-h200x2/*.log", "verl/gen/*.log", "verl/gen/console-*.txt", "cases/*.log")
-PUBLIC = ("complete/verl-*.log", "verl-1.log", "logic-rl-1.log", "tinyzero-1.log", "synthetic/verl-agent.log")
+PATTERNS = ("verl-h200x2/*.log", "verl/1*.log", "verl/gen/*.log", "verl/gen/console-*.txt", "cases/*.log")
+PUBLIC = (
+    "complete/verl-*.log",
+    "verl-1.log",
+    "logic-rl-1.log",
+    "tinyzero-1.log",
+    "verl-agent-1-fixture.log",
+    "synthetic/*.log",
+)
 PATHS = [
     *(path for pattern in PATTERNS for path in sorted(DATA.glob(pattern))),
     *(path for pattern in PUBLIC for path in sorted((DATA / "frameworks").glob(pattern))),
