@@ -10,6 +10,7 @@ from grpotui_supervisor.source.changes import (
     Change,
     Held,
     LeftBehind,
+    LogChanged,
     MemberChanged,
     PhaseChanged,
     Raised,
@@ -56,6 +57,8 @@ class NdJson:
                     self._print("finding", **finding_fields(finding))
                 case Unwatched(seconds):
                     self._print("gap", seconds=seconds)
+                case LogChanged(path, what):
+                    self._print("log", path=path, what=what)
                 case PhaseChanged(phase):
                     self._print("state", state=phase)
 

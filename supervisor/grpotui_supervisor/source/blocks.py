@@ -38,12 +38,25 @@ def blocks(path: str) -> Iterator[bytes]:
             yield block
 
 
+def is_packed(path: str) -> bool:
+    """Whether a file is compressed in a way that is read here; one that is not there, or cannot be read, is not."""
+    try:
+        start = _magic(path)
+    except OSError:
+        return False
+    return start.startswith(_GZIP) or start == _ZSTD
+
+
+def _magic(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(4)
+
+
 def _open(path: str) -> BinaryIO:
     if path == "-":
         return sys.stdin.buffer
     try:
-        with open(path, "rb") as file:
-            start = file.read(4)
+        start = _magic(path)
         if start.startswith(_GZIP):
             return cast("BinaryIO", gzip.open(path, "rb"))
         if start == _ZSTD:
