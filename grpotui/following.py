@@ -100,7 +100,7 @@ def follow(directory: RunDirectory, *, front: FrontEnd, interrupts: Interrupts, 
 
 
 def _follow(directory: RunDirectory, front: FrontEnd, interrupts: Interrupts, *, owner: bool) -> int:
-    source, changes, pause = Source(directory), Changes(), _Pause(directory, interrupts)
+    source, changes, pause = Source(directory), Changes(), Pause(directory, interrupts)
     care, pressed_at = _Care(source, front), float("-inf")
     front.begin(source)
     while True:
@@ -124,7 +124,7 @@ def _follow(directory: RunDirectory, front: FrontEnd, interrupts: Interrupts, *,
 
 def follow_stop(directory: RunDirectory, *, front: FrontEnd, interrupts: Interrupts) -> int:
     """Prints how a stop goes until no process of the run is left; Ctrl-C stops waiting. 0 when none is left."""
-    source, changes, pause = Source(directory), Changes(), _Pause(directory, interrupts)
+    source, changes, pause = Source(directory), Changes(), Pause(directory, interrupts)
     care = _Care(source, front)
     view = update_now(source)
     changes.of(source, settle(source.run, view))
@@ -147,7 +147,7 @@ def follow_stop(directory: RunDirectory, *, front: FrontEnd, interrupts: Interru
     return 130
 
 
-class _Pause:
+class Pause:
     """What a client does between two looks: it waits until a record has grown, and until that counts."""
 
     def __init__(self, directory: RunDirectory, interrupts: Interrupts) -> None:

@@ -38,7 +38,7 @@ class NdJson:
         """Which run this is."""
         self._print("run", run=source.directory.run_id, directory=source.directory.path)
 
-    def show(self, source: Source, changes: list[Change]) -> None:
+    def show(self, source: Source, changes: list[Change]) -> None:  # noqa: C901  (one case a kind)
         """One line for each change."""
         for change in changes:
             match change:

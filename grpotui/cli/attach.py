@@ -23,7 +23,7 @@ _EXAMPLES = examples(
 @click.option("--framework", metavar="NAME", help="With --log: trl, verl, …; recognised by default.")
 @plain_option
 @ndjson_option
-def command(
+def command(  # noqa: PLR0913  (its options)
     words: tuple[str, ...], logs: tuple[str, ...], pid: int | None, framework: str | None, *, plain: bool, as_json: bool
 ) -> int:
     """Follow RUN (an id, a unique beginning of one, or a directory; the newest by default).

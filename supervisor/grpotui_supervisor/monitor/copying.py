@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from grpotui_supervisor.source.followed import Origin
 
 BUDGET = 32 << 20
-"""Bytes copied from one round of the monitor to the next, 15 to 30 ms: a log of gigabytes must not stop its other work."""
+"""Bytes copied from one round of the monitor to the next, 15 to 30 ms: a log of gigabytes does not stop its other work.
+"""
 _BLOCK = 1 << 20
 _TAIL = 64
 """So many bytes before the place that is read next must be what was copied, or the file was written anew."""

@@ -50,9 +50,8 @@ def parse_moment(text: str, directory: RunDirectory) -> int:
 
 def _first(directory: RunDirectory) -> dict[str, Any] | None:
     """The first record of the processes; of an attached job, which has no shim, it is the monitor's."""
-    files = (Records(directory.file(name)) for name in ("ranks.jsonl", "host.jsonl"))
-    found = [record for records in files if (record := next(records.until(None), None)) is not None]
-    return min(found, key=lambda record: int(record["m"]), default=None)
+    name = "host.jsonl" if "attached" in directory.facts() else "ranks.jsonl"
+    return next(Records(directory.file(name)).until(None), None)
 
 
 def _moment_of_step(step: int, directory: RunDirectory) -> int:
