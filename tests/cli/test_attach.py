@@ -17,6 +17,7 @@ from support.schemas import check, check_directory, check_lines
 from support.waiting import wait_until
 
 from grpotui_supervisor import attach
+from grpotui_supervisor.errors import UsageError
 from grpotui_supervisor.probes.kernel import can_see_foreign_exits
 from grpotui_supervisor.rundir import RunDirectory
 from grpotui_supervisor.shim import procfs
@@ -293,7 +294,7 @@ def test_a_process_of_another_user(home: Home, tmp_path: Path) -> None:
     child = subprocess.Popen(["sleep", "600"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "geteuid", lambda: 12345)
-        with pytest.raises(attach.UsageError, match="belongs to uid 0, you are uid 12345"):
+        with pytest.raises(UsageError, match="belongs to uid 0, you are uid 12345"):
             attach.start([str(log)], pid=child.pid, framework="auto", environment=home.environment)
     child.kill()
     child.wait()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from grpotui_supervisor import waking
+from grpotui_supervisor import inotify, waking
 from grpotui_supervisor.waking import Waker
 
 if TYPE_CHECKING:
@@ -104,9 +104,9 @@ def test_polling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: str) -
     elif reason == "network":
         monkeypatch.setattr(waking, "is_network_file_system", lambda _: "nfs4")
     elif reason == "no watch":
-        monkeypatch.setattr(waking.Inotify, "add", refuse)
+        monkeypatch.setattr(inotify.Inotify, "add", refuse)
     else:
-        monkeypatch.setattr(waking.Inotify, "__init__", refuse)
+        monkeypatch.setattr(inotify.Inotify, "__init__", refuse)
     path = tmp_path / "log"
     path.touch()
     waker = Waker(poll_s=0.05)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from typing import TYPE_CHECKING
 
 from grpotui_supervisor.monitor.packed import Packed
@@ -27,6 +28,8 @@ BUDGET = 32 << 20
 """Bytes copied from one round of the monitor to the next, 15 to 30 ms: a log of gigabytes does not stop its other work.
 """
 _BLOCK = 1 << 20
+_LATE_S = 60.0
+"""So long after a rotation the old file is looked at for what a slow writer still puts there."""
 _TAIL = 64
 """So many bytes before the place that is read next must be what was copied, or the file was written anew."""
 
@@ -73,6 +76,8 @@ class Copy:
         self._size = os.fstat(self._out).st_size
         self._fd: int | None = None
         self._resumes = story.origin is not None
+        self._old: tuple[int, int, float] | None = None
+        """Descriptor and copied size of the file before a rotation, and when it was left."""
 
     def look(self, budget: int) -> bool:
         """Copies at most so many bytes of what has come; True: there is more."""
@@ -86,6 +91,7 @@ class Copy:
     def _look(self, budget: int) -> bool:
         if self._fd is None and not (self._resume() if self._resumes else self._open("rotated")):
             return False
+        self._look_at_old()
         end = self._size + budget
         while self._size < end:
             if not self._copy_block():
@@ -149,9 +155,27 @@ class Copy:
         return fd
 
     def _take(self, fd: int) -> None:
-        if self._fd is not None:
-            os.close(self._fd)
+        self._leave_old()
+        origin = self._story.origin
+        if self._fd is not None and origin is not None:
+            self._old = (self._fd, self._size - origin.at, time.monotonic())
         self._fd = fd
+
+    def _look_at_old(self) -> None:
+        """What comes to a file whose successor is being copied already is in no copy: that is said."""
+        if self._old is None:
+            return
+        fd, size, since = self._old
+        late = os.fstat(fd).st_size - size
+        if late > 0:
+            self._story.missed(f"{late} bytes came to the old file when the new one was being read already")
+        if late > 0 or time.monotonic() - since > _LATE_S:
+            self._leave_old()
+
+    def _leave_old(self) -> None:
+        if self._old is not None:
+            os.close(self._old[0])
+            self._old = None
 
     def _begin(self, why: str) -> None:
         """The open file is copied from its beginning; a line that the last one left open must not run into it."""

@@ -136,6 +136,19 @@ class TestOneLog:
         assert scene.events() == ["not there yet", "appeared"]
 
 
+def test_what_comes_to_the_old_file_too_late_is_said(scene: Scene) -> None:
+    scene.append(b"one\n")
+    scene.look()
+    os.rename(scene.log, f"{scene.log}.1")
+    scene.append(b"two\n")
+    assert scene.look() == b"one\ntwo\n"
+    with open(f"{scene.log}.1", "ab") as old:
+        old.write(b"late\n")
+    assert scene.look() == b"one\ntwo\n"
+    assert scene.events() == ["attached", "rotated", "missed"]
+    assert "5 bytes came to the old file" in records(scene.run / "timeline.jsonl")[-1]["why"]
+
+
 def test_another_monitor_between_any_two_writes(scene: Scene) -> None:
     """Killed behind the record of an origin and before the byte that ends the open line: nothing is doubled."""
     scene.append(b"one")

@@ -59,8 +59,9 @@ def test_live_at_t_is_replay_at_t(home: Home, fault: str) -> None:
 TRL = """
 import sys, time
 for step in range(1, 25):
-    print("\\r %3d%%|#####     | %d/24 [00:%02d<00:10,  1.00it/s]" % (step * 4, step, step), end="", file=sys.stderr, flush=True)
-    record = "{'loss': 0.0%02d, 'grad_norm': 0.5, 'learning_rate': 1e-06, 'reward': 0.25, 'kl': 0.001, 'epoch': 0.1}" % step
+    bar = "\\r %3d%%|#####     | %d/24 [00:%02d<00:10,  1.00it/s]" % (step * 4, step, step)
+    print(bar, end="", file=sys.stderr, flush=True)
+    record = "{'loss': 0.0%02d, 'grad_norm': 0.5, 'learning_rate': 1e-06, 'reward': 0.25, 'epoch': 0.1}" % step
     print(record[:40], end="", flush=True)
     time.sleep(0.03)
     print(record[40:], flush=True)
