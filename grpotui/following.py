@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from contextlib import suppress
@@ -19,8 +20,9 @@ from grpotui_supervisor.source.changes import Change, Changes
 from grpotui_supervisor.source.expectation import expectation
 from grpotui_supervisor.source.liveness import is_all_gone, settle
 from grpotui_supervisor.source.now import update_now
-from grpotui_supervisor.source.source import Source
+from grpotui_supervisor.source.source import MARGIN_NS, Source
 from grpotui_supervisor.source.status import status
+from grpotui_supervisor.waking import Waker
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +31,10 @@ if TYPE_CHECKING:
     from grpotui_supervisor.rundir import RunDirectory
     from grpotui_supervisor.source.liveness import View
 
-_PERIOD_S = 0.1
+_PERIOD_S = 1.0
+"""From one look to the next while nothing happens: locks are the only thing that changes without a word."""
+_POLL_S = 0.1
+_FILES = ("ranks.jsonl", "host.jsonl", "timeline.jsonl", "findings.jsonl", "shim.lock", "monitor.lock")
 _MONITOR_SECONDS = 5.0
 _AGAIN_SECONDS = 2.0
 _CARE_SECONDS = 5.0
@@ -62,15 +67,20 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.count = 0
+        self.fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        """Readable once Ctrl-C was pressed: whoever waits for files must not sleep over it."""
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # a background job of a script keeps out of it
             signal.signal(signal.SIGINT, self._note)
 
     def _note(self, _number: int, _frame: FrameType | None) -> None:
         self.count += 1
+        os.eventfd_write(self.fd, 1)
 
     def take(self) -> bool:
         """Whether Ctrl-C was pressed since the last call."""
         pressed, self.count = self.count > 0, 0
+        with suppress(BlockingIOError):
+            os.eventfd_read(self.fd)
         return pressed
 
 
@@ -90,7 +100,7 @@ def follow(directory: RunDirectory, *, front: FrontEnd, interrupts: Interrupts, 
 
 
 def _follow(directory: RunDirectory, front: FrontEnd, interrupts: Interrupts, *, owner: bool) -> int:
-    source, changes = Source(directory), Changes()
+    source, changes, pause = Source(directory), Changes(), Pause(directory, interrupts)
     care, pressed_at = _Care(source, front), float("-inf")
     front.begin(source)
     while True:
@@ -109,12 +119,12 @@ def _follow(directory: RunDirectory, front: FrontEnd, interrupts: Interrupts, *,
             if not _interrupt(front, directory, again=again) and again:
                 front.notice(f"no longer waiting; {_goes_on(directory)}")
                 return UNREACHED
-        time.sleep(_PERIOD_S)
+        pause.wait()
 
 
 def follow_stop(directory: RunDirectory, *, front: FrontEnd, interrupts: Interrupts) -> int:
     """Prints how a stop goes until no process of the run is left; Ctrl-C stops waiting. 0 when none is left."""
-    source, changes = Source(directory), Changes()
+    source, changes, pause = Source(directory), Changes(), Pause(directory, interrupts)
     care = _Care(source, front)
     view = update_now(source)
     changes.of(source, settle(source.run, view))
@@ -132,9 +142,23 @@ def follow_stop(directory: RunDirectory, *, front: FrontEnd, interrupts: Interru
         care.look(run, view)
         if care.is_unrecorded:
             return 0
-        time.sleep(_PERIOD_S)
+        pause.wait()
     front.notice("no longer waiting; the stop goes on")
     return 130
+
+
+class Pause:
+    """What a client does between two looks: it waits until a record has grown, and until that counts."""
+
+    def __init__(self, directory: RunDirectory, interrupts: Interrupts) -> None:
+        self._waker = Waker(poll_s=_POLL_S)
+        self._waker.watch(directory.file(name) for name in _FILES)
+        self._interrupts = interrupts
+
+    def wait(self) -> None:
+        """A record counts only `MARGIN_NS` after it was written: a look before that would not find it."""
+        self._waker.wait(_PERIOD_S, [self._interrupts.fd])
+        time.sleep(MARGIN_NS / 1e9)
 
 
 class _Care:
@@ -190,6 +214,8 @@ def _interrupt(front: FrontEnd, directory: RunDirectory, *, again: bool) -> bool
 
 
 def _is_over(run: RunState, view: View) -> bool:
+    if run.attached:
+        return run.following_ended is not None or not (view.monitor_alive or view.can_control)
     if phase(run) == "ended":
         return True
     if view.place in ("elsewhere", "copy") and not view.shim_alive:
@@ -199,7 +225,7 @@ def _is_over(run: RunState, view: View) -> bool:
 
 def _finish(front: FrontEnd, source: Source, changes: Changes, view: View) -> int:
     """The monitor's last look belongs to the run: it is waited for, and made up for when no monitor lives."""
-    if view.can_control and phase(settle(source.run, view)) == "ended":
+    if view.can_control and not source.run.attached and phase(settle(source.run, view)) == "ended":
         with suppress(OSError):  # on a full disk the last lines stay out of the timeline
             supervisors.finish_monitoring(source.directory, seconds=_MONITOR_SECONDS)
     view = update_now(source)

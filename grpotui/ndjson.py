@@ -10,6 +10,7 @@ from grpotui_supervisor.source.changes import (
     Change,
     Held,
     LeftBehind,
+    LogChanged,
     MemberChanged,
     PhaseChanged,
     Raised,
@@ -37,7 +38,7 @@ class NdJson:
         """Which run this is."""
         self._print("run", run=source.directory.run_id, directory=source.directory.path)
 
-    def show(self, source: Source, changes: list[Change]) -> None:
+    def show(self, source: Source, changes: list[Change]) -> None:  # noqa: C901  (one case a kind)
         """One line for each change."""
         for change in changes:
             match change:
@@ -56,6 +57,8 @@ class NdJson:
                     self._print("finding", **finding_fields(finding))
                 case Unwatched(seconds):
                     self._print("gap", seconds=seconds)
+                case LogChanged(path, what):
+                    self._print("log", path=path, what=what)
                 case PhaseChanged(phase):
                     self._print("state", state=phase)
 

@@ -12,6 +12,7 @@ from grpotui_supervisor.source.changes import (
     Change,
     Held,
     LeftBehind,
+    LogChanged,
     MemberChanged,
     PhaseChanged,
     Raised,
@@ -39,6 +40,8 @@ class Plain:
     def begin(self, source: Source) -> None:
         """Says which run this is."""
         say(f"run {source.directory.run_id}")
+        if source.run.attached:
+            say("not started by grpotui: its logs are followed from their beginning, and nothing is sent to it")
 
     def show(self, source: Source, changes: list[Change]) -> None:
         """One line for each change."""
@@ -49,7 +52,7 @@ class Plain:
                     metrics = {key: number(value) for key, value in source.logs.metrics(row).items()}
                     self._data.line(inert(step_line(step, total, metrics)))
                 case _:
-                    text = self._words(change)
+                    text = self._words(source, change)
                     if text:
                         say(text)
 
@@ -66,10 +69,12 @@ class Plain:
         """Something that is said about this client, not about the run."""
         say(f"grpotui: {text}")
 
-    def _words(self, change: Change) -> str | None:  # noqa: PLR0911  (one line a kind)
+    def _words(self, source: Source, change: Change) -> str | None:  # noqa: PLR0911  (one line a kind)
         match change:
             case MemberChanged(member):
-                return self._member(member)
+                return self._member(member, watched=source.run.attached)
+            case LogChanged(path, what):
+                return f"{path}: {what}"
             case Signalled(plan):
                 return f"{plan.signal} sent ({plan.kind}: {plan.why})"
             case Held(why):
@@ -81,13 +86,16 @@ class Plain:
             case Unwatched(seconds):
                 return f"no monitor ran for {seconds:.1f} s: output of that time is shown late"
             case PhaseChanged(phase):
-                return _UNSUPERVISED if phase == "unsupervised" else None  # other lines tell of the others
+                lost = phase == "unsupervised" and not source.run.attached
+                return _UNSUPERVISED if lost else None  # other lines tell of the others
             case Stepped():
                 return None
 
-    def _member(self, member: Member) -> str:
+    def _member(self, member: Member, *, watched: bool) -> str | None:
+        if member.role == "log":
+            return None  # it is nothing but its log
         fields = {"role": member.role, "rank": member.rank, "member": member.key, **state_fields(member.state)}
         if isinstance(member.state, Running):
-            return f"{member_name(fields)} started, pid {member.pid}"
+            return f"{member_name(fields)} {'is' if watched else 'started,'} pid {member.pid}"
         sent = f" (grpotui had sent {', '.join(member.sent)})" if member.sent else ""
         return f"{member_name(fields)} {ending(fields)}{sent}"

@@ -138,7 +138,7 @@ def verdict_line(document: Mapping[str, Any]) -> str:
     """The end of a run in one sentence."""
     verdict, first = document["verdict"], document["first_failure"]
     if verdict is None:
-        return str(document["state"])
+        return str(document["state"]) if document["attached"] is None else "the job's end is not known"
     complete = "training complete, then " if document["training_complete"] and verdict != "passed" else ""
     if first is not None:
         return f"{verdict}: {complete}{_failure(first)}{_others(document)}"
@@ -186,10 +186,10 @@ def unmet(steps: int, shown: int | None) -> str:
 
 def status_lines(document: Mapping[str, Any]) -> list[str]:
     """A status document as text."""
-    lines = [f"{document['run']}  {_headline(document)}", *_circumstances(document)]
+    lines = [f"{document['run']}  {_headline(document)}", *_circumstances(document), *_followed(document)]
     if document["step"] is not None:
         lines.append(step_line(document["step"], document["steps_total"], document["metrics"]))
-    elif document["state"] in ("starting", "running"):
+    elif document["state"] in ("starting", "running") or document["attached"] is not None:
         lines.append("no step in the log yet")
     lines += [finding_line(found) for found in document["findings"]]
     lines += _member_table(document)
@@ -217,8 +217,33 @@ def _headline(document: Mapping[str, Any]) -> str:
     if document["verdict"] is not None:
         still = "" if state == "ended" else f"{state}; "
         return still + verdict_line(document)
+    if document["attached"] is not None:
+        return _attached_headline(document)
     age = "" if offset is None else f", {duration(offset)} after the start"
     return f"{state}{age}"
+
+
+def _attached_headline(document: Mapping[str, Any]) -> str:
+    known = "its process lives" if document["state"] else "whether it runs is not known: no --pid was given"
+    ended = document["attached"]["following_ended"]
+    return f"a job that grpotui did not start; {known}" + (f"; followed no more: {ended}" if ended else "")
+
+
+def _followed(document: Mapping[str, Any]) -> list[str]:
+    """The logs of an attached job."""
+    if document["attached"] is None:
+        return []
+    return [f"log {log['path']}: {_log_words(log)}" for log in document["attached"]["logs"]]
+
+
+def _log_words(log: Mapping[str, Any]) -> str:
+    words = [size(log["bytes"]) if log["bytes"] is not None else "nothing yet"]
+    if log["history_bytes"]:
+        words.append(f"{size(log['history_bytes'])} of it from before, without times")
+    words += [f"{what} {log[what]} times" for what in ("rotated", "truncated") if log[what]]
+    words += [f"{log['reason']}; it is waited for"] if log["state"] == "missing" else []
+    words += ["read to its end"] if log["state"] == "read" else []
+    return ", ".join([*words, *log["missed"]])
 
 
 def _circumstances(document: Mapping[str, Any]) -> list[str]:
@@ -228,7 +253,7 @@ def _circumstances(document: Mapping[str, Any]) -> list[str]:
         lines.append(unmet(expect["steps"], document["step"]))
     if supervision is not None and supervision["place"] != "here":
         lines.append(_PLACES[supervision["place"]])
-    if document["state"] == "unsupervised":
+    if document["state"] == "unsupervised" and document["attached"] is None:
         lines.append("nobody owns its processes any more: how they end may stay unknown; `grpotui stop` ends them")
     if document["plan"] is not None and document["state"] != "ended":
         plan = document["plan"]

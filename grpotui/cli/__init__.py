@@ -18,7 +18,7 @@ from grpotui_supervisor.errors import GrpotuiError, ProfileError
 
 COMMANDS: tuple[tuple[str, str], ...] = (
     ("launch", "Start a run and follow it; it outlives this terminal."),
-    ("attach", "Follow a run that is under way, or has ended."),
+    ("attach", "Follow a run, or with --log a job that grpotui did not start."),
     ("status", "What the operating system said of every rank."),
     ("runs", "All runs of this machine, newest first."),
     ("stop", "End a run: INT, then TERM, then KILL."),

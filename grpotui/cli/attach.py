@@ -4,24 +4,59 @@ import os
 
 import click
 
-from grpotui.cli.options import examples, ndjson_option, one_of, plain_option, run_argument
+from grpotui.cli.options import examples, ndjson_option, one_of, plain_option, runs_argument
 from grpotui_supervisor import rundir
+from grpotui_supervisor.errors import UsageError
 
-_EXAMPLES = examples("grpotui attach", "grpotui attach demo-20261129-171500-3f2a --json")
+_EXAMPLES = examples(
+    "grpotui attach",
+    "grpotui attach demo-20261129-171500-3f2a --json",
+    "grpotui attach --log train.log --pid 4711",
+    "grpotui attach --log logs/rank*.log",
+)
 
 
 @click.command(epilog=_EXAMPLES)
-@run_argument
+@runs_argument
+@click.option("--log", "logs", metavar="FILE", multiple=True, help="A log of a job that grpotui did not start.")
+@click.option("--pid", type=click.IntRange(min=1), help="With --log: the job's process, to see how it ends.")
+@click.option("--framework", metavar="NAME", help="With --log: trl, verl, …; recognised by default.")
 @plain_option
 @ndjson_option
-def command(run: str | None, *, plain: bool, as_json: bool) -> int:
+def command(  # noqa: PLR0913  (its options)
+    words: tuple[str, ...], logs: tuple[str, ...], pid: int | None, framework: str | None, *, plain: bool, as_json: bool
+) -> int:
     """Follow RUN (an id, a unique beginning of one, or a directory; the newest by default).
 
-    Ctrl-C detaches and changes nothing in the run. The exit code is the one that `launch` would have had.
+    With --log: follow the logs of a job that grpotui did not start, from their beginning on; several are its ranks in
+    the given order, unless their names tell the rank, and X.out and X.err are two streams of one process. A run
+    directory keeps a copy, so that status, replay and export work on it. The job is never signalled.
+
+    Ctrl-C detaches and changes nothing in the run. The exit code is the one that `launch` would have had; 125 where
+    nobody can know it.
     """
     one_of(plain=plain, json=as_json)
-    root = rundir.root(os.environ)
-    directory = rundir.find(run, root) if run else rundir.latest(root)
+    if logs:
+        directory = _start([*logs, *words], pid, framework)
+    elif pid is not None or framework is not None:
+        raise UsageError("--pid and --framework go with --log", hint="grpotui attach --log FILE --pid PID")
+    else:
+        directory = _find(words)
     from grpotui.following import Interrupts, follow, front_end  # noqa: PLC0415  (a wrong RUN is told without it)
 
     return follow(directory, front=front_end(as_json=as_json), interrupts=Interrupts(), owner=False)
+
+
+def _start(logs: list[str], pid: int | None, framework: str | None) -> rundir.RunDirectory:
+    from grpotui_supervisor import attach  # noqa: PLC0415  (each way of following loads its own code)
+
+    return attach.start(logs, pid=pid, framework=framework or "auto", environment=dict(os.environ))
+
+
+def _find(words: tuple[str, ...]) -> rundir.RunDirectory:
+    root = rundir.root(os.environ)
+    if len(words) > 1:
+        raise UsageError(f"{len(words)} runs are named: {' '.join(words)}", hint="one at a time; logs go behind --log")
+    if words and os.path.isfile(words[0]):
+        raise UsageError(f"{words[0]} is a file, no run", hint=f"grpotui attach --log {words[0]}")
+    return rundir.find(words[0], root) if words else rundir.latest(root)

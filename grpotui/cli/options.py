@@ -37,6 +37,12 @@ def _filled(_context: click.Context, _parameter: click.Parameter, value: str | N
     return value
 
 
+def _all_filled(context: click.Context, parameter: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
+    for word in words:
+        _filled(context, parameter, word)
+    return words
+
+
 def _complete_run(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     from grpotui_supervisor import rundir  # noqa: PLC0415  (only a shell asks)
 
@@ -52,4 +58,7 @@ plain_option: Decorator = click.option(
 )
 ndjson_option: Decorator = click.option("--json", "as_json", is_flag=True, help="One JSON object a line (NDJSON).")
 run_argument: Decorator = click.argument("run", required=False, callback=_filled, shell_complete=_complete_run)
+runs_argument: Decorator = click.argument(
+    "words", metavar="[RUN]", nargs=-1, callback=_all_filled, shell_complete=_complete_run
+)
 source_argument: Decorator = click.argument("source", required=False, callback=_filled, shell_complete=_complete_run)

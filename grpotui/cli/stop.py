@@ -24,6 +24,7 @@ def command(run: str | None, *, now: bool, plain: bool, as_json: bool) -> int:
     """End RUN: INT, after 10 s TERM, after 10 s KILL, until no process of it is left (the times are the profile's).
 
     Without RUN the only live run is meant. Returns when the run has ended; Ctrl-C stops waiting, not the stop.
+    Of a job that grpotui did not start (attach --log) nothing is ended but the following of its logs.
     """
     one_of(plain=plain, json=as_json)
     root = rundir.root(os.environ)
@@ -31,6 +32,10 @@ def command(run: str | None, *, now: bool, plain: bool, as_json: bool) -> int:
     source = Source(directory)
     view = look(directory, source.facts)
     source.update(None)
+    if source.run.attached:
+        from grpotui.cli.unfollow import unfollow  # noqa: PLC0415  (a job that is not ours is the exception)
+
+        return unfollow(source, view)
     if phase(settle(source.run, view)) == "ended":
         raise UsageError(f"{directory.run_id} has ended already", hint=f"grpotui status {directory.run_id}")
     if not view.can_control:
@@ -67,5 +72,7 @@ def _is_live(directory: rundir.RunDirectory) -> bool:
         source = Source(directory, with_logs=False)
         source.update(None)
     except GrpotuiError:  # a damaged run that nobody owns is no reason not to stop another
+        return False
+    if source.run.attached:  # not ours to end
         return False
     return phase(settle(source.run, look(directory, source.facts))) == "unsupervised"

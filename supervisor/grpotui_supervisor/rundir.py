@@ -45,7 +45,7 @@ class RunDirectory:
     host.jsonl               monitor    memory and CPU of the ranks, and ends that only it could see
     timeline.jsonl           monitor    size of each log over time
     findings.jsonl           monitor    findings raised and cleared
-    ranks/<member>/*.log     the member itself
+    ranks/<member>/*.log     the member itself; of a job that was attached to, the monitor
     control/<id>.json        clients    requests to the shim
     shim.lock, monitor.lock             held while they live
     ```

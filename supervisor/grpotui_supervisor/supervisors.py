@@ -92,7 +92,10 @@ def ensure_monitor(directory: RunDirectory, source: Source, view: liveness.View)
     """Starts the monitor of a live run that has none; returns whether it had to."""
     if view.monitor_alive or not view.can_control or os.stat(directory.path).st_uid != os.geteuid():
         return False
-    if not view.shim_alive and not any(m.is_open for m in liveness.settle(source.run, view).members.values()):
+    if source.run.attached:
+        if source.run.following_ended is not None:
+            return False
+    elif not view.shim_alive and not any(m.is_open for m in liveness.settle(source.run, view).members.values()):
         return False
     start_monitor(directory)
     return True

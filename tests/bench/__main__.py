@@ -8,7 +8,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), os.path.join(HERE, "..", "..", "supervisor"), os.path.join(HERE, "..", "..")]
 
-from bench import event_files, hf_logs, logs, measures, peers  # noqa: E402
+from bench import event_files, following, hf_logs, logs, measures, peers  # noqa: E402
 
 MEASURES = (
     measures.shim_at_rest,
@@ -17,6 +17,9 @@ MEASURES = (
     measures.launch_to_first_rank,
     measures.command_cpu,
     measures.slow_down,
+    following.write_to_source,
+    following.following_idle,
+    following.following_flood,
     event_files.event_files,
     hf_logs.hf_log_speed,
     hf_logs.hf_log_follow,

@@ -78,6 +78,8 @@ class Member:
     rank: int | None = None
     owned: bool = True
     """Our child; else observed: a launcher's worker."""
+    attached: bool = False
+    """The job itself, which grpotui did not start."""
     pid: int | None = None
     start: int | None = None
     """Start time in clock ticks since boot."""
@@ -90,7 +92,7 @@ class Member:
     @property
     def leads(self) -> bool:
         """Whether the job lives as long as this member."""
-        return self.owned and self.role in LEADING
+        return (self.owned or self.attached) and self.role in LEADING
 
     @property
     def is_open(self) -> bool:

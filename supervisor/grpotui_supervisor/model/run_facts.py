@@ -1,5 +1,7 @@
 """The types of what readers rely on in run.json. What is not named here may hold anything."""
 
+from typing import Annotated, Literal
+
 import msgspec
 
 
@@ -30,6 +32,18 @@ class _Host(msgspec.Struct):
     pidns: str = ""
 
 
+class _Log(msgspec.Struct):
+    path: str
+    member: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+$")]
+    stream: Literal["stdout", "stderr"]
+    packed: bool
+
+
+class _Attached(msgspec.Struct):
+    logs: list[_Log]
+    quiet_seconds: float = 86400.0
+
+
 class _Member(msgspec.Struct):
     member: str
     rank: int | None
@@ -46,6 +60,8 @@ class _Facts(msgspec.Struct):
     host: _Host = msgspec.field(default_factory=_Host)
     members: list[_Member] = msgspec.field(default_factory=list)
     profile: _Profile = msgspec.field(default_factory=_Profile)
+    attached: _Attached | msgspec.UnsetType = msgspec.UNSET
+    metrics_members: list[str] | msgspec.UnsetType = msgspec.UNSET
 
 
 def fault(document: object) -> str | None:

@@ -85,21 +85,45 @@ class RunState:
     unkillable: tuple[int, ...] = ()
     done: bool = False
     unsupervised: bool = False
+    attached: bool = False
+    """The job is not ours: its processes are watched, and never signalled."""
+    following_ended: str | None = None
+    """Why the logs of an attached job are followed no more."""
     takeovers: int = 0
     guard_lost: bool = False
     first_m: Nanoseconds | None = None
     last_m: Nanoseconds | None = None
 
 
-def planned(members: Iterable[Mapping[str, Any]], node: str) -> RunState:
+def planned(members: Iterable[Mapping[str, Any]], node: str, *, attached: bool = False) -> RunState:
     """Before the first record: everybody whom `run.json` names is still to be started.
 
     A rank that the record never mentions must not be missing from the verdict: the others' 0 would pass for all.
+    `attached`: grpotui did not start the job, so they live already, or nothing is known of them but a log.
     """
-    found = {
-        str(m["member"]): Member(key=str(m["member"]), node=node, role=str(m["role"]), rank=m["rank"]) for m in members
-    }
-    return RunState(members=MappingProxyType(found), node=node)
+    place = _watched if attached else _to_start
+    found = {str(m["member"]): place(m, node) for m in members}
+    return RunState(members=MappingProxyType(found), node=node, attached=attached)
+
+
+def _to_start(m: Mapping[str, Any], node: str) -> Member:
+    return Member(key=str(m["member"]), node=node, role=str(m["role"]), rank=m["rank"])
+
+
+def _watched(m: Mapping[str, Any], node: str) -> Member:
+    pid, start = m.get("pid"), m.get("start")
+    alive = isinstance(pid, int) and isinstance(start, int)
+    return Member(
+        key=str(m["member"]),
+        node=node,
+        role=str(m["role"]),
+        rank=m["rank"],
+        owned=False,
+        attached=True,
+        pid=pid if alive else None,
+        start=start if alive else None,
+        state=Running() if alive else NotObservable("only its log is followed: no process of it is known"),
+    )
 
 
 def leading(state: RunState) -> list[Member]:
@@ -107,8 +131,10 @@ def leading(state: RunState) -> list[Member]:
     return [m for m in state.members.values() if m.leads]
 
 
-def phase(state: RunState) -> RunPhase:
-    """The state of the run in one word."""
+def phase(state: RunState) -> RunPhase | None:
+    """The state of the run in one word; None: nothing is known of the processes of an attached job."""
+    if state.attached:
+        return _attached_phase(state)
     if state.done:
         return "ended"
     if state.unsupervised:
@@ -120,10 +146,20 @@ def phase(state: RunState) -> RunPhase:
     return "running" if state.spawn_done else "starting"
 
 
+def _attached_phase(state: RunState) -> RunPhase | None:
+    watched = leading(state)
+    if not watched:
+        return None
+    return "unsupervised" if any(m.is_open for m in watched) else "ended"
+
+
 def verdict(state: RunState) -> Verdict | None:
     """What the processes say, once every rank has ended; the first that applies."""
     ranks = leading(state)
-    if any(m.is_open for m in ranks) or not (state.ranks_done or state.done or state.unsupervised):
+    if any(m.is_open for m in ranks):
+        return None
+    is_final = bool(ranks) if state.attached else state.ranks_done or state.done or state.unsupervised
+    if not is_final:
         return None
     if state.first_failure is not None:
         return "failed"
@@ -237,7 +273,7 @@ def _note_failure(state: RunState, member: Member) -> RunState:
     if not failed(member.state) or member.sent or state.stop_asked or member.ended_m is None:
         return state
     found = FirstFailure(member=member.key, rank=member.rank, state=member.state, m=member.ended_m)
-    if not member.owned:
+    if not member.owned and not member.attached:
         known = state.worker_failure or (found if member.rank is not None else None)
         return replace(state, worker_failure=known)
     if state.first_failure is not None or not (member.leads or isinstance(member.state, FailedToStart)):
@@ -317,4 +353,5 @@ _HANDLERS: dict[str, Callable[[RunState, Record], RunState]] = {
     "guard_lost": lambda state, _: replace(state, guard_lost=True),
     "done": lambda state, _: replace(state, done=True, leftovers=MappingProxyType({})),
     "unsupervised": lambda state, _: replace(state, unsupervised=True),
+    "following_ended": lambda state, record: replace(state, following_ended=str(record["why"])),
 }

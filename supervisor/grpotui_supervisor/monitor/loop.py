@@ -11,6 +11,7 @@ from grpotui_supervisor import host
 from grpotui_supervisor.follow import Records
 from grpotui_supervisor.model.run_state import phase
 from grpotui_supervisor.monitor import judging
+from grpotui_supervisor.monitor.attached import Attachment
 from grpotui_supervisor.monitor.holding import SECONDS, Holding
 from grpotui_supervisor.monitor.sizes import Sizes
 from grpotui_supervisor.monitor.watching import Watch
@@ -19,12 +20,17 @@ from grpotui_supervisor.shim import kernel, procfs
 from grpotui_supervisor.shim.journal import Journal, report
 from grpotui_supervisor.source.liveness import look, settle
 from grpotui_supervisor.source.source import MARGIN_NS, Source
+from grpotui_supervisor.waking import Waker
 
 if TYPE_CHECKING:
     from grpotui_supervisor.model.finding import Finding
     from grpotui_supervisor.rundir import RunDirectory
 
 _PERIOD_S = 0.25
+"""From one look to the next while something goes on: after a growth or an end."""
+_IDLE_S = 1.0
+_GAP_S = 0.02
+"""Between two looks at the least: a log that never rests must not keep a core busy."""
 _SAMPLE_NS = 2_000_000_000
 _HEARTBEAT_NS = 10_000_000_000
 _NOTABLE = 0.01
@@ -38,7 +44,7 @@ def run(directory: RunDirectory) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     monitor = Monitor(directory)
     while not monitor.round():
-        time.sleep(_PERIOD_S)
+        monitor.wait()
 
 
 class Monitor:
@@ -56,7 +62,11 @@ class Monitor:
         for journal in (self._timeline, self._host, self._findings):
             journal.begin()
         self._say_since_when()
+        attached = self._source.facts.get("attached")
+        self._attachment = Attachment(directory, self._timeline, self._source) if attached else None
         self._sizes = Sizes(directory, self._timeline, known=self._source.logs.sizes())
+        self._waker = Waker(poll_s=_PERIOD_S)
+        self._wait_s = _PERIOD_S
         self._judge = judging.Judge(self._source)
         self._records = Records(directory.file("ranks.jsonl"))
         self._holding = Holding()
@@ -64,6 +74,17 @@ class Monitor:
         self._sampled_m = 0
         self._told: dict[str, tuple[int, int]] = {}
         self._unsupervised = False
+
+    def wait(self) -> None:
+        """Until a log, a record or a process has something to say, or it is time to look again."""
+        if self._attachment is not None and self._attachment.is_behind:
+            return
+        time.sleep(_GAP_S)
+        seconds = self._wait_s if self._sizes.due_s is None else min(self._sizes.due_s, self._wait_s)
+        logs = self._sizes.paths() if self._attachment is None else self._attachment.paths()
+        records = [self._directory.file("ranks.jsonl"), self._directory.file("shim.lock")]
+        self._waker.watch([*logs, *records])
+        self._waker.wait(max(0.0, seconds), self._watch.fds() if self._unsupervised else ())
 
     def round(self) -> bool:
         """One look at everything; True when the run is over and its last output is on record."""
@@ -77,8 +98,11 @@ class Monitor:
         if not os.path.isdir(self._directory.path):
             return True  # it was removed: there is nothing left to write to
         supervised = self._directory.is_locked("shim.lock")
+        before = self._timeline.count
+        if self._attachment is not None:
+            self._attachment.copy()
         self._sizes.look()
-        if not supervised:
+        if not supervised and self._attachment is None:
             time.sleep(MARGIN_NS / 1e9)  # whatever the shim wrote before it let go of its lock counts
         self._source.update_live()
         run = self._source.run
@@ -86,10 +110,28 @@ class Monitor:
         self._find()
         self._sample()
         self._hold()
-        if run.done or (not supervised and self._without_shim()):
-            self._sizes.look()
-            return True
-        return False
+        moves = self._timeline.count != before
+        ending = any(m.leads and not m.is_open for m in run.members.values())
+        self._wait_s = _PERIOD_S if moves or ending or not (supervised or self._attachment) else _IDLE_S
+        if self._attachment is not None:
+            over = self._look_attached(self._attachment, grew=moves)
+        else:
+            over = run.done or (not supervised and self._without_shim())
+        if over:
+            self._sizes.look(last=True)
+        return over
+
+    def _look_attached(self, attachment: Attachment, *, grew: bool) -> bool:
+        """The processes of a job that is not ours, and whether there is anything left to be seen of it."""
+        self._unsupervised = True
+        self._record_ends("its parent alone was told its exit status, or it ended before it was watched")
+        attachment.note_growth(grew=grew)
+        why = attachment.is_over(self._source)
+        if why is None:
+            return False
+        self._sizes.look(last=True)
+        self._host.add("following_ended", why=why)
+        return True
 
     def _say_since_when(self) -> None:
         """A gap: from the last sign of an earlier monitor to now, nobody saw when a log grew."""
@@ -147,18 +189,21 @@ class Monitor:
 
         Whether the run has ended is looked up and not read back, since a full disk may take none of it.
         """
-        run = self._source.run
         if not self._unsupervised:
             self._unsupervised = True
             self._host.add("unsupervised")
-        for member, how in self._watch.ends(run):
+        self._record_ends("it ended while no shim was there to see it")
+        return phase(settle(self._source.run, look(self._directory, self._source.facts))) == "ended"
+
+    def _record_ends(self, reason: str) -> None:
+        """How the members ended that nobody else watches."""
+        for member, how in self._watch.ends(self._source.run):
             named = {"member": member.key, "rank": member.rank, "role": member.role, "pid": member.pid}
             if how is not None:
                 self._host.add("exit", **named, start=member.start, **how, sent=list(member.sent))
             else:
                 event = "lost" if member.owned else "not_observable"
-                self._host.add(event, **named, start=member.start, reason="it ended while no shim was there to see it")
-        return phase(settle(self._source.run, look(self._directory, self._source.facts))) == "ended"
+                self._host.add(event, **named, start=member.start, reason=reason)
 
 
 def _times(journal: Journal) -> list[int]:

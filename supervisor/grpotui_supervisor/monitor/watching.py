@@ -21,6 +21,7 @@ class Watch:
     def __init__(self, *, use_info: bool) -> None:
         self._use_info = use_info
         self._fds: dict[tuple[int, int], int] = {}
+        self._told: set[tuple[str, int | None, int | None]] = set()
 
     def follow(self, run: RunState) -> None:
         """Opens the pidfd of each new member, and closes those of the ended."""
@@ -32,21 +33,36 @@ class Watch:
         for key in self._fds.keys() - alive.keys():
             os.close(self._fds.pop(key))
 
+    def fds(self) -> list[int]:
+        """The pidfds of the members whose end was not told yet; one becomes readable when its process ends."""
+        told = {(pid, start) for _, pid, start in self._told}
+        return [fd for identity, fd in self._fds.items() if identity not in told]
+
     def ends(self, run: RunState) -> Iterator[tuple[Member, dict[str, Any] | None]]:
-        """Members that are open in the record but dead, with how they ended, or None where nobody can know."""
+        """Members that are open in the record but dead, with how they ended, or None where nobody can know.
+
+        Each is told once: its record is read back some milliseconds later, or after minutes while the disk is full.
+        """
         for member in run.members.values():
-            if not member.is_open:
+            identity = (member.key, member.pid, member.start)
+            if not member.is_open or identity in self._told:
                 continue
-            if member.pid is None or member.start is None:
-                yield member, None  # the shim died before its start was on record
-                continue
-            fd = self._fds.get((member.pid, member.start))
+            dead, how = self._look(member)
+            if dead:
+                self._told.add(identity)
+                yield member, how
+
+    def _look(self, member: Member) -> tuple[bool, dict[str, Any] | None]:
+        """Whether the member has ended, and how."""
+        if member.pid is None or member.start is None:
+            return True, None  # the shim died before its start was on record
+        fd = self._fds.get((member.pid, member.start))
+        if fd is None:
+            fd = pidfd.open_verified(member.pid, member.start)
             if fd is None:
-                fd = pidfd.open_verified(member.pid, member.start)
-                if fd is None:
-                    yield member, None
-                    continue
-                self._fds[member.pid, member.start] = fd
-            if select.select([fd], [], [], 0)[0]:
-                raw = pidfd.foreign_status(fd, member.pid, member.start, use_info=self._use_info)
-                yield member, None if raw is None else {**ending.from_wait_status(raw)}
+                return True, None
+            self._fds[member.pid, member.start] = fd
+        if not select.select([fd], [], [], 0)[0]:
+            return False, None
+        raw = pidfd.foreign_status(fd, member.pid, member.start, use_info=self._use_info)
+        return True, None if raw is None else {**ending.from_wait_status(raw)}

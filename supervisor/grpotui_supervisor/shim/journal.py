@@ -105,6 +105,11 @@ class Journal:
             self._spill.clear()
         return True
 
+    @property
+    def count(self) -> int:
+        """Number of the last record."""
+        return self._seq
+
     def is_written(self, seq: int) -> bool:
         """Whether the record with this number, and all before it, are in the file."""
         return seq <= self._written

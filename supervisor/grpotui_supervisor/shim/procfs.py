@@ -122,6 +122,21 @@ def command_line(pid: int) -> bytes:
     return _read(f"/proc/{pid}/cmdline", 4096) or b""
 
 
+def is_kernel_thread(pid: int) -> bool:
+    """Whether it is a thread of the kernel's, which has no program: PF_KTHREAD of include/linux/sched.h."""
+    raw = _read(f"/proc/{pid}/stat", 4096) or b""
+    fields = raw[raw.rfind(b")") + 2 :].split()
+    return len(fields) > 6 and fields[6].isdigit() and bool(int(fields[6]) & 0x00200000)
+
+
+def thread_group(pid: int) -> int | None:
+    """The process that a thread belongs to: itself for a process."""
+    for line in (_read(f"/proc/{pid}/status") or b"").splitlines():
+        if line.startswith(b"Tgid:"):
+            return int(line[5:])
+    return None
+
+
 def children(pid: int) -> list[int]:
     """Direct children, whichever thread started them. May skip one while others exit: ask again, or `offspring`."""
     try:

@@ -108,6 +108,16 @@ class Blocks:
         return source
 
 
+def is_packed(path: str) -> bool:
+    """Whether a file is compressed in a way that is read here; one that is not there, or cannot be read, is not."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(4)
+    except OSError:
+        return False
+    return start.startswith(_GZIP) or start == _ZSTD
+
+
 def size_of(paths: Sequence[str]) -> int | None:
     """Bytes of all of these files as they lie there; None when one is a pipe, or cannot be asked."""
     try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grpotui_supervisor.model.members import Starting
 from grpotui_supervisor.model.run_state import Plan, RunPhase, RunState, phase
+from grpotui_supervisor.source.followed import FollowedLog
 
 if TYPE_CHECKING:
     from grpotui_supervisor.model.finding import Finding
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 class PhaseChanged:
     """The run is now in this state."""
 
-    phase: RunPhase
+    phase: RunPhase | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,33 @@ class Unwatched:
     seconds: float
 
 
-Change = PhaseChanged | MemberChanged | Signalled | Held | LeftBehind | Raised | Stepped | Unwatched
+@dataclass(frozen=True, slots=True)
+class LogChanged:
+    """Something happened to a log of an attached job: it is missing, was rotated or truncated, or is read."""
+
+    path: str
+    what: str
+
+
+Change = PhaseChanged | MemberChanged | Signalled | Held | LeftBehind | Raised | Stepped | Unwatched | LogChanged
+
+
+def _log_words(before: FollowedLog, log: FollowedLog) -> list[str]:
+    """What has happened to a log since then; that it grows is no news."""
+    words = [f"rotated ({log.rotated} times so far)"] if log.rotated > before.rotated else []
+    words += [f"truncated ({log.truncated} times so far)"] if log.truncated > before.truncated else []
+    words += [f"not all of it was seen: {why}" for why in log.missed[len(before.missed) :]]
+    if log.state == before.state:
+        return words
+    if log.state == "missing":
+        words.append(f"{log.reason}; it is waited for")
+    elif log.state == "read":
+        words.append("read to its end")
+    elif before.state == "missing":
+        words.append("there now")
+    elif log.history_bytes:
+        words.append(f"{log.history_bytes} bytes of it are from before: their lines have no times of their own")
+    return words
 
 
 class Changes:
@@ -79,6 +106,7 @@ class Changes:
 
     def __init__(self) -> None:
         self._phase: RunPhase | None = None
+        self._logs: dict[str, FollowedLog] = {}
         self._members: dict[str, Member] = {}
         self._plan: Plan | None = None
         self._hold: str | None = None
@@ -93,6 +121,7 @@ class Changes:
         gaps = source.logs.gaps[self._gaps :]
         self._gaps += len(gaps)
         found += [Unwatched((end - begin) / 1e9) for begin, end in gaps]
+        found += self._log_changes(source)
         rows = range(self._rows, source.logs.steps)
         self._rows = source.logs.steps
         found += [Stepped(row, source.logs.step_of(row)) for row in rows]
@@ -104,6 +133,16 @@ class Changes:
             self._phase = now
             found.append(PhaseChanged(now))
         return found
+
+    def _log_changes(self, source: Source) -> list[Change]:
+        now = source.followed.logs
+        found = [
+            LogChanged(source.followed.paths[name], what)
+            for name, log in now.items()
+            for what in _log_words(self._logs.get(name, FollowedLog()), log)
+        ]
+        self._logs = dict(now)
+        return [*found]
 
     def _process_changes(self, run: RunState) -> list[Change]:
         timed: list[tuple[int, Change]] = [(m.ended_m or 0, MemberChanged(m)) for m in self._changed_members(run)]

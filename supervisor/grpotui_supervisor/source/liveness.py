@@ -67,7 +67,8 @@ def settle(state: RunState, view: View) -> RunState:
 
     A run on another host, or a copy, stays as it was last recorded.
     """
-    if state.done or view.shim_alive or view.place in ("elsewhere", "copy"):
+    watched = view.shim_alive or (state.attached and view.monitor_alive)
+    if state.done or watched or view.place in ("elsewhere", "copy"):
         return state
     if view.place == "rebooted":
         members = {key: _close(m, "the host was rebooted") for key, m in state.members.items()}
@@ -94,4 +95,4 @@ def _look_at(member: Member) -> Member:
     raw = procfs.zombie_status(member.pid, member.start)
     if raw is not None:
         return replace(member, state=ending({**endings.from_wait_status(raw)}))
-    return _close(member, "it ended while no shim was there to see it")
+    return _close(member, f"it ended while no {'shim' if member.owned else 'monitor'} was there to see it")

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class Logs(Metrics):
-    """Feeds the log of the member that prints the metrics (rank 0, or the driver) to the framework's reader."""
+    """Feeds the log of the member that prints the metrics (rank 0, or the driver) to the framework's reader.
+
+    Of an attached job it is the first of its logs in which a record is found.
+    """
 
     on_read: Callable[[int], object] = int
     """Is told the bytes of each block that was read; for whoever shows how far it is."""
@@ -26,12 +29,15 @@ class Logs(Metrics):
         self._sizes: dict[str, int] = {}
         self._changed: dict[str, int] = {}
         profile = facts.get("profile", {})
-        self._metrics_member = "driver" if profile.get("launch", {}).get("mode") == "command" else "0"
-        super().__init__(
-            reader_for(
+        driver = profile.get("launch", {}).get("mode") == "command"
+        members = facts.get("metrics_members", ["driver" if driver else "0"])
+        self._readers = {
+            str(member): reader_for(
                 str(profile.get("framework", "auto")), logging_steps=profile.get("logs", {}).get("logging_steps")
             )
-        )
+            for member in members
+        }
+        super().__init__(next(iter(self._readers.values()), None))
         self.gaps: list[tuple[int, int]] = []
         """(from, to) in monotonic nanoseconds: no monitor ran, so what was printed then has no time of its own."""
 
@@ -48,16 +54,13 @@ class Logs(Metrics):
         begin = self._sizes.get(name, 0)
         self._sizes[name] = size
         self._changed[member] = moment
-        if member == self._metrics_member and self.reader is not None:
+        reader = self._readers.get(member)
+        if reader is not None:
             stream = file.removesuffix(".log")
             for block in read_range(self._directory.file(f"ranks/{name}"), min(begin, size), size):
-                self.reader.feed(block, stream=stream)
-                self.on_read(len(block))
-
-    @property
-    def metrics_member(self) -> str:
-        """The member whose log holds the metrics, and the samples."""
-        return self._metrics_member
+                reader.feed(block, stream=stream)
+            if not self.steps:
+                self.reader = next((r for r in self._readers.values() if r and len(r.columns)), self.reader)
 
     def sizes(self) -> dict[str, int]:
         """Last recorded size of each log, by its path below `ranks/`."""

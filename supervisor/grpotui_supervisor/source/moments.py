@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from grpotui_supervisor.errors import UsageError
 from grpotui_supervisor.follow import Records
@@ -30,7 +30,7 @@ def parse_moment(text: str, directory: RunDirectory) -> int:
     Raises:
         UsageError: it is none of them, or the run has no record to count from.
     """
-    first = next(Records(directory.file("ranks.jsonl")).until(None), None)
+    first = _first(directory)
     if first is None:
         raise UsageError(f"{directory.run_id} has no record: nothing of it was started")
     step, offset = parse_step(text), _OFFSET.fullmatch(text.strip())
@@ -46,6 +46,12 @@ def parse_moment(text: str, directory: RunDirectory) -> int:
             f"--at {text!r} is no moment",
             hint="12 is a step, +12.5 is seconds after the start; else a date: 2026-11-29T17:15:00",
         ) from None
+
+
+def _first(directory: RunDirectory) -> dict[str, Any] | None:
+    """The first record of the processes; of an attached job, which has no shim, it is the monitor's."""
+    name = "host.jsonl" if "attached" in directory.facts() else "ranks.jsonl"
+    return next(Records(directory.file(name)).until(None), None)
 
 
 def _moment_of_step(step: int, directory: RunDirectory) -> int:

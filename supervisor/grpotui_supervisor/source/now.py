@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 def update_now(source: Source) -> View:
-    """Brings the source to now; the locks are looked at first, so that whatever a finished shim wrote counts."""
+    """Brings the source to now; the locks are looked at first, so that whatever a finished writer wrote counts."""
     view = look(source.directory, source.facts)
-    if view.shim_alive or not source.same_boot:
+    writing = view.shim_alive or (source.run.attached and view.monitor_alive)
+    if writing or not source.same_boot:
         source.update_live()
     else:
         source.update(time.monotonic_ns())

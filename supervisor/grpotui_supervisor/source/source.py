@@ -12,6 +12,7 @@ from grpotui_supervisor.model.finding import Finding
 from grpotui_supervisor.model.run_state import RunState, advance, ending, planned
 from grpotui_supervisor.model.wrapper_exits import overlay
 from grpotui_supervisor.shim import procfs
+from grpotui_supervisor.source.followed import Followed
 from grpotui_supervisor.source.logs import Logs
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Source:
         facts: run.json.
         run: the processes, as recorded.
         logs: metrics and output times.
+        followed: where the logs of an attached job come from.
         findings: those raised and not cleared, oldest first.
         samples: last memory and CPU sample of each member.
     """
@@ -50,13 +52,15 @@ class Source:
         self.facts: dict[str, Any] = directory.facts()
         self._with_logs = with_logs
         self.logs = Logs(directory, self.facts)
+        self.followed = Followed()
         self.findings: dict[tuple[str, str | None], Finding] = {}
         self.samples: dict[str, Sample] = {}
         self.as_of: int | None = None
         """Monotonic nanoseconds; None: everything recorded."""
         self.start_t: float | None = None
         """Unix time of the first record."""
-        self._folded = planned(self.facts.get("members", ()), str(self.facts.get("node", "node-0")))
+        node = str(self.facts.get("node", "node-0"))
+        self._folded = planned(self.facts.get("members", ()), node, attached="attached" in self.facts)
         self._files = {
             name: Records(directory.file(f"{name}.jsonl")) for name in ("ranks", "host", "findings", "timeline")
         }
@@ -87,6 +91,7 @@ class Source:
         if self._with_logs:
             for record in self._files["timeline"].until(until):
                 self.logs.take(record)
+                self.followed.take(record)
         self._read_wrappers(until)
 
     def update_live(self) -> None:

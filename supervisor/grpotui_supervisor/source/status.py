@@ -20,6 +20,7 @@ from grpotui_supervisor.model.members import (
     Starting,
 )
 from grpotui_supervisor.model.run_state import FirstFailure, RunState, phase, verdict
+from grpotui_supervisor.source.attached import attached_fields
 from grpotui_supervisor.source.expectation import expectation
 from grpotui_supervisor.source.liveness import View, settle
 
@@ -51,6 +52,7 @@ def status(source: Source, view: View | None = None) -> dict[str, Any]:
         "stop_asked": run.stop_asked,
         "plan": None if run.plan is None else {"kind": run.plan.kind, "signal": run.plan.signal, "why": run.plan.why},
         "hold": run.hold,
+        "attached": attached_fields(source),
         "supervision": None if view is None else _supervision(view, run),
         "monitor": _monitor(source, view),
         "ranks": [_member(source, m) for m in sorted(run.members.values(), key=_order)],
