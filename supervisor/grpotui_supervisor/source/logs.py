@@ -7,16 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 from grpotui_supervisor.follow import read_range
 from grpotui_supervisor.logs import reader_for
+from grpotui_supervisor.logs.catalog import SAME_AS
+from grpotui_supervisor.logs.verl import VerlReader
 from grpotui_supervisor.source.metrics import Metrics
+from grpotui_supervisor.source.probes import Probes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from grpotui_supervisor.logs.columns import Columns
     from grpotui_supervisor.rundir import RunDirectory
+
+VERL_FILE = "verl-metrics.jsonl"
+"""Beside the driver's logs: what verl's own file logger writes, where the profile asks for it."""
 
 
 class Logs(Metrics):
-    """Feeds the log of the member that prints the metrics (rank 0, or the driver) to the framework's reader."""
+    """Feeds the log of the member that prints the metrics (rank 0, or the driver) to the framework's reader.
+
+    Where the hook or verl's file logger recorded metrics, those are the rows: they have all digits, and their steps.
+    """
 
     def __init__(self, directory: RunDirectory, facts: Mapping[str, Any]) -> None:
         self._directory = directory
@@ -29,8 +39,41 @@ class Logs(Metrics):
                 str(profile.get("framework", "auto")), logging_steps=profile.get("logs", {}).get("logging_steps")
             )
         )
+        self.probes = Probes(directory, facts)
+        self._verl_file = VerlReader()
         self.gaps: list[tuple[int, int]] = []
         """(from, to) in monotonic nanoseconds: no monitor ran, so what was printed then has no time of its own."""
+
+    @property
+    def columns(self) -> Columns | None:
+        """The hook's rows, else those of verl's file logger, else the log's."""
+        exact = (self.probes.columns, self._verl_file.columns)
+        return next((columns for columns in exact if len(columns)), super().columns)
+
+    @property
+    def framework(self) -> str | None:
+        """The framework of the log; the hook's metrics are TRL's, by whatever name its fork goes."""
+        name = super().framework
+        return "trl" if len(self.probes.columns) and SAME_AS.get(name or "", name) != "trl" else name
+
+    @property
+    def step(self) -> int | None:
+        """The last step that is known to be done; the trainer's own word comes before the log's."""
+        if self.probes.step is not None:
+            return self.probes.step
+        return self.reader.step if self.reader is not None else None
+
+    @property
+    def steps_total(self) -> int | None:
+        """How many steps the run will make, where that is told."""
+        if self.probes.steps_total is not None:
+            return self.probes.steps_total
+        return self.reader.steps_total if self.reader is not None else None
+
+    @property
+    def training_complete(self) -> bool:
+        """Whether the log or the trainer itself says that training ran to its end."""
+        return self.probes.training_complete or (self.reader is not None and self.reader.training_complete)
 
     def take(self, record: Mapping[str, Any]) -> None:
         """One record of the timeline; one that lacks what its kind needs changes nothing."""
@@ -44,11 +87,12 @@ class Logs(Metrics):
         member, _, file = name.rpartition("/")
         begin = self._sizes.get(name, 0)
         self._sizes[name] = size
-        self._changed[member] = moment
+        if file != VERL_FILE:
+            self._changed[member] = moment
         if member == self._metrics_member and self.reader is not None:
-            stream = file.removesuffix(".log")
+            reader = self._verl_file if file == VERL_FILE else self.reader
             for block in read_range(self._directory.file(f"ranks/{name}"), min(begin, size), size):
-                self.reader.feed(block, stream=stream)
+                reader.feed(block, stream=file.removesuffix(".log"))
 
     def sizes(self) -> dict[str, int]:
         """Last recorded size of each log, by its path below `ranks/`."""
