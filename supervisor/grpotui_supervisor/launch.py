@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from grpotui_supervisor import __version__, facts, rundir, supervisors
+from grpotui_supervisor import __version__, facts, rundir, supervisors, verl_logger
 from grpotui_supervisor.errors import StartError, UsageError
 from grpotui_supervisor.model import redact
 from grpotui_supervisor.model.placeholders import expand
@@ -68,6 +68,8 @@ class Plan:
     """Of every process: the caller's, with the profile's on top."""
     wrapped: bool
     """Whether a worker is to run under the exit wrapper."""
+    notes: tuple[str, ...] = ()
+    """What the profile asks for and is left out, each with the reason."""
 
 
 def prepare(
@@ -93,18 +95,22 @@ def prepare(
         )
         for name, companion in profile.companions.items()
     ]
-    folder = _folder(launch.cwd, loaded, cwd)
+    folder, added = _folder(launch.cwd, loaded, cwd), verl_logger.Addition()
     if launch.mode == "ranks":
         starts += _ranks(launch, words, folder, hook)
     else:
-        starts.append(
-            Start(member="driver", rank=None, role="driver", argv=expand(launch.argv, words), env=hook, cwd=folder)
-        )
+        argv = expand(launch.argv, words)
+        if profile.logs.verl_file_logger:
+            path = f"{run_dir}/ranks/driver/{rundir.VERL_METRICS}"
+            added = verl_logger.addition(argv, env, python=words["python"], cwd=folder, path=path)
+        argv, own = (*argv, *added.words), {**hook, **added.env}
+        starts.append(Start(member="driver", rank=None, role="driver", argv=argv, env=own, cwd=folder))
     return Plan(
         profile=profile,
         starts=tuple(starts),
         environment=env,
         wrapped=any("{wrapper}" in word for word in launch.argv),
+        notes=(f"verl's file logger is left off: {added.refused}",) if added.refused else (),
     )
 
 
@@ -218,6 +224,7 @@ def _document(directory: RunDirectory, loaded: LoadedProfile, plan: Plan, cwd: s
     secrets = redact.secret_values({**plan.environment, **own}, spoken)
     document = facts.collect(directory, loaded, plan.environment, cwd=cwd, secrets=secrets)
     document["wrapped"] = plan.wrapped
+    document["notes"] = [redact.text(note, list(secrets)) for note in plan.notes]
     document["members"] = [
         {
             "member": item.member,

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 RUN_SCHEMA = 1
+VERL_METRICS = "verl-metrics.jsonl"
+"""In the driver's folder: what verl's own file logger writes, where the profile asks for it."""
 _ROOM_BYTES = 256 << 10
 _ROOM_FILES = 32
 """What a new run must find free: its records before the first heartbeat take 20 KiB and 15 files."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from grpotui_supervisor.rundir import VERL_METRICS
+
 if TYPE_CHECKING:
     from grpotui_supervisor.rundir import RunDirectory
     from grpotui_supervisor.shim.journal import Journal
 
-STREAMS = ("stdout.log", "stderr.log")
+STREAMS = (VERL_METRICS, "stdout.log", "stderr.log")
+"""The exact numbers of a step come before the rounded ones of the console."""
 
 
 class Sizes:

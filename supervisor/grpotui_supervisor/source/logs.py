@@ -9,6 +9,7 @@ from grpotui_supervisor.follow import read_range
 from grpotui_supervisor.logs import reader_for
 from grpotui_supervisor.logs.catalog import SAME_AS
 from grpotui_supervisor.logs.verl import VerlReader
+from grpotui_supervisor.rundir import VERL_METRICS
 from grpotui_supervisor.source.metrics import Metrics
 from grpotui_supervisor.source.probes import Probes
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
 
     from grpotui_supervisor.logs.columns import Columns
     from grpotui_supervisor.rundir import RunDirectory
-
-VERL_FILE = "verl-metrics.jsonl"
-"""Beside the driver's logs: what verl's own file logger writes, where the profile asks for it."""
 
 
 class Logs(Metrics):
@@ -54,14 +52,17 @@ class Logs(Metrics):
     def framework(self) -> str | None:
         """The framework of the log; the hook's metrics are TRL's, by whatever name its fork goes."""
         name = super().framework
-        return "trl" if len(self.probes.columns) and SAME_AS.get(name or "", name) != "trl" else name
+        if len(self.probes.columns):
+            return name if SAME_AS.get(name or "", name) == "trl" else "trl"
+        return "verl" if name is None and len(self._verl_file.columns) else name
 
     @property
     def step(self) -> int | None:
         """The last step that is known to be done; the trainer's own word comes before the log's."""
         if self.probes.step is not None:
             return self.probes.step
-        return self.reader.step if self.reader is not None else None
+        told = (self._verl_file.step, self.reader.step if self.reader is not None else None)
+        return max((step for step in told if step is not None), default=None)
 
     @property
     def steps_total(self) -> int | None:
@@ -87,10 +88,10 @@ class Logs(Metrics):
         member, _, file = name.rpartition("/")
         begin = self._sizes.get(name, 0)
         self._sizes[name] = size
-        if file != VERL_FILE:
+        if file != VERL_METRICS:
             self._changed[member] = moment
         if member == self._metrics_member and self.reader is not None:
-            reader = self._verl_file if file == VERL_FILE else self.reader
+            reader = self._verl_file if file == VERL_METRICS else self.reader
             for block in read_range(self._directory.file(f"ranks/{name}"), min(begin, size), size):
                 reader.feed(block, stream=file.removesuffix(".log"))
 
