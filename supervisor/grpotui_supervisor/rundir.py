@@ -48,6 +48,8 @@ class RunDirectory:
     timeline.jsonl           monitor    size of each log over time
     findings.jsonl           monitor    findings raised and cleared
     ranks/<member>/*.log     the member itself
+    ranks/<member>/probe-*   the hook in the member's processes, where the profile asks for it
+    ranks/driver/verl-metrics.jsonl     verl's file logger, likewise
     control/<id>.json        clients    requests to the shim
     shim.lock, monitor.lock             held while they live
     ```

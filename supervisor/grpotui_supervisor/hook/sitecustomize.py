@@ -64,7 +64,7 @@ def _patch(name: str, module: ModuleType) -> None:
 
 def _part(file: str) -> ModuleType:
     """A file of this folder, as a module of a package that no job can have."""
-    import importlib.util  # noqa: PLC0415  (2 ms that a process without a trainer is spared)
+    import importlib.util  # noqa: PLC0415  (a process without a trainer is spared it)
 
     if _PACKAGE not in sys.modules:
         spec = importlib.util.spec_from_file_location(
