@@ -152,6 +152,9 @@ def test_its_rows_stand_in_for_the_console_s(home: Home) -> None:
     assert (document["step"], document["steps_total"], document["training_complete"]) == (4, 4, True)
     assert document["metrics"]["score/mean"] == 4 / 3
     check_directory(home.directory(run))
+    exported = home.run("export", run, "--to", "csv").stdout.splitlines()
+    assert exported[0].split(",")[-1].endswith("critic/score/mean")
+    assert len(exported) == 5
     replayed = json.loads(home.run("replay", run, "--at", "2", "--json").stdout)
     assert replayed["step"] >= 2
     assert replayed["metrics"]["score/mean"] in [step / 3 for step in range(2, 5)]
@@ -162,6 +165,7 @@ def test_without_a_console_the_file_is_all_there_is(home: Home) -> None:
     run = home.launch(profile(home, "0.9.1", loggers="[wandb]"))
     document = home.wait_for_state(run, "ended")
     assert (document["step"], document["metrics"]["score/mean"]) == (4, 4 / 3)
+    assert home.run("export", run, "--to", "csv").stdout.splitlines()[0] == "step,score/mean,raw:critic/score/mean"
     source = Source(RunDirectory(str(home.directory(run))))
     source.update(None)
     assert status(source)["framework"] == "verl"

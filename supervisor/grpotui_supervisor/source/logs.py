@@ -61,20 +61,18 @@ class Logs(Metrics):
         """The last step that is known to be done; the trainer's own word comes before the log's."""
         if self.probes.step is not None:
             return self.probes.step
-        told = (self._verl_file.step, self.reader.step if self.reader is not None else None)
+        told = (self._verl_file.step, super().step)
         return max((step for step in told if step is not None), default=None)
 
     @property
     def steps_total(self) -> int | None:
-        """How many steps the run will make, where that is told."""
-        if self.probes.steps_total is not None:
-            return self.probes.steps_total
-        return self.reader.steps_total if self.reader is not None else None
+        """How many steps the run will make, by the trainer's own word before the log's."""
+        return super().steps_total if self.probes.steps_total is None else self.probes.steps_total
 
     @property
     def training_complete(self) -> bool:
         """Whether the log or the trainer itself says that training ran to its end."""
-        return self.probes.training_complete or (self.reader is not None and self.reader.training_complete)
+        return self.probes.training_complete or super().training_complete
 
     def take(self, record: Mapping[str, Any]) -> None:
         """One record of the timeline; one that lacks what its kind needs changes nothing."""

@@ -30,6 +30,21 @@ class Metrics:
         return None if self.reader is None else self.reader.columns
 
     @property
+    def step(self) -> int | None:
+        """The last step that is known to be done."""
+        return None if self.reader is None else self.reader.step
+
+    @property
+    def steps_total(self) -> int | None:
+        """How many steps the run will make, where that is told."""
+        return None if self.reader is None else self.reader.steps_total
+
+    @property
+    def training_complete(self) -> bool:
+        """Whether the log says that training ran to its end."""
+        return self.reader is not None and self.reader.training_complete
+
+    @property
     def steps(self) -> int:
         """How many rows of metrics there are."""
         return 0 if self.columns is None else len(self.columns)
