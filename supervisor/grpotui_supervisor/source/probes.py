@@ -102,7 +102,7 @@ class Probes:
             SchemaError: a newer grpotui wrote one of the files.
         """
         for member, file, record in self._records.until(until) if self._records else ():
-            with suppress(KeyError, TypeError, ValueError, OverflowError):
+            with suppress(KeyError, TypeError, ValueError, OverflowError, AttributeError):
                 self._take(member, file, record)
 
     def phase_of(self, member: str) -> Phase | None:
@@ -121,20 +121,26 @@ class Probes:
         return self._leader
 
     def _take(self, member: str, file: str, record: dict[str, Any]) -> None:
-        place = member, file
-        if record["ev"] == "header":
+        place, ev = (member, file), record["ev"]
+        if ev in ("begin", "end"):
+            self._sections_of(place).take(record)
+        elif ev == "header":
             self._pids[place] = int(record["pid"])
-        elif record["ev"] == "torch_memory":
+        elif ev == "torch_memory":
             counters = TorchMemory(int(record["m"]), *(int(record[name]) for name in _COUNTERS))
             self.memory[member, self._pids[place], int(record["device"])] = counters
-        elif record["ev"] == "parameters":
+        elif ev == "parameters":
             key = member, self._pids[place]
             self.parameters[key] = _advanced(self.parameters.get(key), int(record["step"]), record["tensors"])
         else:
-            self._take_phase(member, file, record)
+            self._take_event(member, file, record)
 
-    def _take_phase(self, member: str, file: str, record: dict[str, Any]) -> None:
-        self._sections.setdefault((member, file), Sections()).take(record)
+    def _sections_of(self, place: tuple[str, str]) -> Sections:
+        found = self._sections.get(place)
+        return found if found is not None else self._sections.setdefault(place, Sections())
+
+    def _take_event(self, member: str, file: str, record: dict[str, Any]) -> None:
+        self._sections_of((member, file)).take(record)
         if record["ev"] == "train_begin":
             self._trains[member] = file
             if self._leader is None and record["leads"] is True:

@@ -29,6 +29,7 @@ WORDS: Final = {
 _WHOLE: Final = frozenset({"update", "evaluate", "save"})
 """What is in them belongs to them: the log probabilities in a loss are a part of the update."""
 
+_BOUNDS: Final = frozenset({"step_end", "train_begin", "train_end"})
 _MOST_OPEN: Final = 100
 
 
@@ -42,11 +43,12 @@ class Phase(NamedTuple):
 class _Open(NamedTuple):
     line: int
     word: str | None
+    """What is going on while it is the innermost one."""
 
 
 @dataclass(slots=True)
 class Sections:
-    """Of one process."""
+    """Of one process. Half of a run's records come through here, so each takes a microsecond or two."""
 
     phase: Phase | None = None
     _open: list[_Open] = field(default_factory=list)
@@ -55,34 +57,46 @@ class Sections:
     """The step had a section: what is between its sections is backward pass and optimizer."""
 
     def take(self, record: Mapping[str, Any]) -> None:
-        """One line of the hook's file."""
-        match record:
-            case {"main": False}:  # beside what the process is doing
-                return
-            case {"ev": "begin", "seq": int(line), "name": str(name)}:
-                if len(self._open) < _MOST_OPEN:
-                    self._open.append(_Open(line, _word(name, record.get("kind"))))
-            case {"ev": "end", "begin": int(line)}:
-                self._open = [section for section in self._open if section.line < line]
-                self._worked = True
-            case {"ev": "step_begin"}:
-                self._in_step, self._worked, self._open = True, False, []
-            case {"ev": "step_end" | "train_begin" | "train_end"}:
-                self._in_step, self._open = False, []
-            case _:
-                return
+        """One line of the hook's file.
+
+        Raises:
+            KeyError, TypeError, AttributeError: the line lacks what its kind needs.
+        """
+        ev = record["ev"]
+        if ev == "begin":
+            if record.get("main") is False or len(self._open) >= _MOST_OPEN:
+                return  # beside what the process is doing
+            self._open.append(_Open(int(record["seq"]), self._inside(_word(record["name"], record.get("kind")))))
+        elif ev == "end":
+            self._end(int(record["begin"]))
+        elif ev == "step_begin":
+            self._in_step, self._worked, self._open = True, False, []
+        elif ev in _BOUNDS:
+            self._in_step, self._open = False, []
+        else:
+            return
         word = self._now()
         if word is None:
             self.phase = None
         elif self.phase is None or self.phase.word != word:
             self.phase = Phase(word, int(record["m"]))
 
+    def _inside(self, word: str | None) -> str | None:
+        around = self._open[-1].word if self._open else None
+        return around if word is None or around in _WHOLE else word
+
+    def _end(self, line: int) -> None:
+        """Ends the section that began in this line, and whatever was open in it; another thread's is not there."""
+        if not any(section.line == line for section in self._open):
+            return
+        while self._open.pop().line != line:
+            pass
+        self._worked = True
+
     def _now(self) -> str | None:
-        words = [section.word for section in self._open if section.word is not None]
-        whole = [word for word in words if word in _WHOLE]
-        if words:
-            return whole[0] if whole else words[-1]
-        return "update" if self._in_step and self._worked and not self._open else None
+        if self._open:
+            return self._open[-1].word
+        return "update" if self._in_step and self._worked else None
 
 
 def _word(name: str, kind: object) -> str | None:
