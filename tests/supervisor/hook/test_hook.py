@@ -85,7 +85,8 @@ def test_a_section_under_way_is_seen_and_outlives_sigkill(job: Job) -> None:
         "trainer = GRPOTrainer(); trainer.inside = lambda: time.sleep(600); trainer.train()"
     )
     try:
-        wait_until(lambda: job.paths() and told(records(job.paths()[0]))[-1] == "+transformers.generate", what="it")
+        inside = ["+transformers.generate"]
+        wait_until(lambda: job.paths() and told(records(job.paths()[0]))[-1:] == inside, what="the section's begin")
     finally:
         process.kill()
         process.communicate()
