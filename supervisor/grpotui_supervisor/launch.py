@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 _WRAPPER = os.path.join(_PACKAGE, "probes", "exit_wrapper.py")
-_HOOK = os.path.join(_PACKAGE, "hook")
+_HOOK = os.path.join(_PACKAGE, "hook", "path")
 _NODE = "node-0"
 _OURS = (procfs.RUN_MARK, procfs.MEMBER_MARK, "GRPOTUI_RUN_DIR", "GRPOTUI_HOOK")
 """What a launch from within a run must not take over from it."""

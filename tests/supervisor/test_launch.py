@@ -144,7 +144,7 @@ def test_without_a_hook_nothing_of_it_is_there(home: Home) -> None:
 def test_the_hook_comes_first_and_the_user_s_path_behind_it(home: Home, mode: str) -> None:
     lines = f'mode = "{mode}"\n' + ("nproc = 2" if mode == "ranks" else "")
     path = profile(home, lines, 'PYTHONPATH = "/mine"\n[hook]\nphases = true\nparameters = true\n')
-    hook = os.path.join(os.path.dirname(launch.__file__), "hook")
+    hook = os.path.join(os.path.dirname(launch.__file__), "hook", "path")
     assert f"PYTHONPATH={hook}:/mine GRPOTUI_HOOK=phases,parameters" in home.run("launch", path, "--dry-run").stdout
     run = home.launch(path)
     for member in ("0", "1") if mode == "ranks" else ("driver",):

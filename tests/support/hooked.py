@@ -15,7 +15,7 @@ from support.schemas import check_lines
 if TYPE_CHECKING:
     from pathlib import Path
 
-HOOK = os.path.join(os.path.dirname(grpotui_supervisor.__file__), "hook")
+HOOK = os.path.join(os.path.dirname(grpotui_supervisor.__file__), "hook", "path")
 
 CALLBACKS = """
 class CallbackHandler:

@@ -36,10 +36,14 @@ def _chosen(model: Any) -> list[tuple[str, Any]]:  # noqa: ANN401
     """LoRA's matrices where there are some, else matrices that are no embedding, whose rows may never be used."""
     trained = [(name, p) for name, p in model.named_parameters() if p.requires_grad and _held(p)[0].numel()]
     adapters = [pair for pair in trained if "lora_" in pair[0]]
-    inner = [(name, p) for name, p in trained if p.dim() > 1 and not any(w in name for w in ("embed", "head", "wte"))]
+    inner = [(name, p) for name, p in trained if _is_matrix(p) and not any(w in name for w in ("embed", "head", "wte"))]
     pool = adapters or inner or trained
     places = sorted({round(i * (len(pool) - 1) / (_TENSORS - 1)) for i in range(_TENSORS)}) if pool else []
     return [pool[place] for place in places]
+
+
+def _is_matrix(parameter: Any) -> bool:  # noqa: ANN401
+    return len(getattr(parameter, "ds_shape", parameter.shape)) > 1  # ZeRO-3 leaves nothing of it in the model
 
 
 def _held(parameter: Any) -> tuple[Any, str]:  # noqa: ANN401

@@ -75,14 +75,24 @@ def patch_profiling(module: ModuleType) -> None:
     enter, leave = context.__enter__, context.__exit__
 
     def entered(self: Any) -> Any:  # noqa: ANN401
-        self.__dict__["_grpotui"] = begin(self.name)
+        _entered(self)
         return enter(self)
 
     def left(self: Any, *error: Any) -> Any:  # noqa: ANN401
-        end(self.__dict__.pop("_grpotui", None), error[0] if error else None)
+        _left(self, *error)
         return leave(self, *error)
 
     context.__enter__, context.__exit__ = entered, left
+
+
+@guarded
+def _entered(context: Any) -> None:  # noqa: ANN401
+    context.__dict__["_grpotui"] = begin(context.name)
+
+
+@guarded
+def _left(context: Any, error: type[BaseException] | None = None, *_: object) -> None:  # noqa: ANN401
+    end(context.__dict__.pop("_grpotui", None), error)
 
 
 def _patch_function(module: Any) -> None:  # noqa: ANN401

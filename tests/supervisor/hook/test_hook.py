@@ -74,7 +74,7 @@ def test_other_interpreters(tmp_path: Path, python: str) -> None:
     assert told(job.records())[:2] == ["header", "train_begin"]
 
 
-@pytest.mark.parametrize("path", sorted(Path(HOOK).glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(Path(HOOK).parent.rglob("*.py")), ids=lambda path: path.name)
 def test_its_files_are_python_3_8(path: Path) -> None:
     ast.parse(path.read_text(), feature_version=(3, 8))
 
@@ -310,6 +310,31 @@ def test_what_it_costs_where_no_trainer_is_imported(job: Job) -> None:
     code = f"import runpy, time; begin = time.perf_counter(); {load}; print(time.perf_counter() - begin)"
     times = [float(job.run(code, "-S").stdout) for _ in range(5)]
     assert min(times) < 0.05
+
+
+def test_a_context_without_room_for_a_mark_works_as_before(job: Job) -> None:
+    done = job.run(
+        "import sys; from trl.extras.profiling import ProfilingContext\n"
+        "class Nameless(ProfilingContext):\n"
+        "    def __init__(self): pass\n"
+        "    @property\n"
+        "    def __dict__(self): raise RuntimeError\n"
+        "with Nameless() as inside: print(type(inside).__name__)"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Nameless\n", "")
+
+
+def test_a_finder_of_an_old_kind_is_passed_over(job: Job) -> None:
+    done = job.run(f"import sys; sys.meta_path.insert(1, object()); {TRAIN}")
+    without = job.run(f"import sys; sys.meta_path.insert(1, object()); {TRAIN}", GRPOTUI_HOOK="")
+    assert (done.returncode, done.stderr) == (without.returncode, without.stderr)
+
+
+def test_the_folder_on_the_path_holds_nothing_that_a_job_could_import(job: Job) -> None:
+    """Without `site` nobody takes it off the path again."""
+    assert [path.name for path in Path(HOOK).iterdir() if path.name != "__pycache__"] == ["sitecustomize.py"]
+    done = job.run("import record", "-S")
+    assert done.stderr.endswith("ModuleNotFoundError: No module named 'record'\n")
 
 
 def test_a_subprocess_of_the_job_has_it_too(job: Job) -> None:

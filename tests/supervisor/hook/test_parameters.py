@@ -100,6 +100,16 @@ HELD = {
 }
 
 
+def test_a_partitioned_model_s_matrices_are_still_known(tmp_path: Path) -> None:
+    """As with ZeRO-3: every parameter is empty, and its shape stands beside it."""
+    body = """
+for p in model.parameters():
+    p.ds_shape, p.ds_tensor, p.data = p.shape, torch.ones(2), torch.empty(0)
+begin()"""
+    (sample,) = samples(tmp_path, body)
+    assert [tensor["name"] for tensor in sample["tensors"]] == ["q", "up", "down"]
+
+
 @pytest.mark.parametrize("kind", HELD)
 def test_what_the_process_really_holds_is_hashed(tmp_path: Path, kind: str) -> None:
     """Stand-ins with the attributes of FSDP2 and DeepSpeed: the eight ones that they hold, not the zeros in front."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
+_PARTS = os.path.dirname(_FOLDER)
 _PACKAGE = "_grpotui_hook"
 _TARGETS = {
     "trl.extras.profiling": ("sections", "patch_profiling"),
@@ -33,7 +34,8 @@ class _Finder:
         if name not in _TARGETS:
             return None
         for finder in list(sys.meta_path):
-            spec = None if finder is self else finder.find_spec(name, path, target)
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            spec = None if find is None else find(name, path, target)
             if spec is not None:
                 _patch_after(spec.loader, name)
                 return spec
@@ -63,12 +65,12 @@ def _patch(name: str, module: ModuleType) -> None:
 
 
 def _part(file: str) -> ModuleType:
-    """A file of this folder, as a module of a package that no job can have."""
+    """A file of the folder above, as a module of a package that no job can have."""
     import importlib.util  # noqa: PLC0415  (a process without a trainer is spared it)
 
     if _PACKAGE not in sys.modules:
         spec = importlib.util.spec_from_file_location(
-            _PACKAGE, os.path.join(_FOLDER, "__init__.py"), submodule_search_locations=[_FOLDER]
+            _PACKAGE, os.path.join(_PARTS, "__init__.py"), submodule_search_locations=[_PARTS]
         )
         assert spec is not None  # noqa: S101
         sys.modules[_PACKAGE] = importlib.util.module_from_spec(spec)
