@@ -71,13 +71,11 @@ class NdJson:
         say(f"grpotui: {text}")
 
     def _step(self, source: Source, row: int, step: int | None) -> None:
-        reader = source.logs.reader
-        raw = reader.columns.row(row) if reader is not None else {}
         self._print(
             "step",
             step=step,
             metrics={key: number(value) for key, value in source.logs.metrics(row).items()},
-            raw={key: number(value) for key, value in raw.items()},
+            raw={key: number(value) for key, value in source.logs.raw(row).items()},
         )
 
     def _print(self, ev: str, **fields: object) -> None:

@@ -48,9 +48,8 @@ class Plain:
         for change in changes:
             match change:
                 case Stepped(row, step):
-                    total = source.logs.reader.steps_total if source.logs.reader else None
                     metrics = {key: number(value) for key, value in source.logs.metrics(row).items()}
-                    self._data.line(inert(step_line(step, total, metrics)))
+                    self._data.line(inert(step_line(step, source.logs.steps_total, metrics)))
                 case _:
                     text = self._words(source, change)
                     if text:

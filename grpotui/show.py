@@ -30,7 +30,7 @@ def log_text(document: Mapping[str, Any]) -> str:
 
 def step_lines(metrics: Metrics, rows: int) -> str:
     """The first rows of metrics, a line each."""
-    total = metrics.reader.steps_total if metrics.reader is not None else None
+    total = metrics.steps_total
     lines = (
         step_line(metrics.step_of(row), total, {key: number(value) for key, value in metrics.metrics(row).items()})
         for row in range(rows)

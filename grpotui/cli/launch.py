@@ -10,7 +10,8 @@ from grpotui.cli.options import examples, ndjson_option, one_of, plain_option
 from grpotui.output import say
 from grpotui_supervisor import launch, rundir
 from grpotui_supervisor.errors import UsageError
-from grpotui_supervisor.profiles import load_profile, shipped_profiles
+from grpotui_supervisor.profiles import LoadedProfile, load_profile, shipped_profiles
+from grpotui_supervisor.rundir import RunDirectory
 
 _EXAMPLES = examples(
     "grpotui launch demo",
@@ -60,12 +61,19 @@ def command(  # noqa: PLR0913  (one parameter an option)
     if detach:
         from grpotui.cli.detached import report  # noqa: PLC0415  (each way of following loads its own code)
 
-        return report(launch.start(loaded, environment, cwd=cwd))
+        return report(_start(loaded, environment, cwd))
     from grpotui.following import Interrupts, follow, front_end  # noqa: PLC0415
 
     interrupts = Interrupts()  # before the start: a Ctrl-C in the middle of it is for the job
-    directory = launch.start(loaded, environment, cwd=cwd)
+    directory = _start(loaded, environment, cwd)
     return follow(directory, front=front_end(as_json=as_json), interrupts=interrupts, owner=True)
+
+
+def _start(loaded: LoadedProfile, environment: dict[str, str], cwd: str) -> RunDirectory:
+    directory = launch.start(loaded, environment, cwd=cwd)
+    for note in directory.facts()["notes"]:
+        say(f"grpotui: {note}")
+    return directory
 
 
 def _working_directory() -> str:
@@ -95,6 +103,7 @@ def _describe(plan: launch.Plan, path: str) -> str:
     added = {name: value for name, value in plan.environment.items() if os.environ.get(name) != value}
     lines += ["# environment of all of them, on top of this shell's:"]
     lines += [f"{name}={shlex.quote(value)}" for name, value in sorted(added.items())] or ["# nothing"]
+    lines += [f"# {note}" for note in plan.notes]
     lines += [
         f"# after a failure: {settings.grace_seconds:g} s, then TERM, after {settings.terminate_seconds:g} s KILL",
         f"# a stop: INT, after {settings.interrupt_seconds:g} s TERM, after {settings.terminate_seconds:g} s KILL",

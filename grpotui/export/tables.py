@@ -89,7 +89,7 @@ def arrow() -> tuple[Any, Any]:
 
 def _keys(metrics: Metrics) -> tuple[list[str], list[str]]:
     canonical = {key: None for row in range(metrics.steps) for key in metrics.metrics(row)}
-    raw = list(metrics.reader.columns.series) if metrics.reader is not None else []
+    raw = list(metrics.columns.series) if metrics.columns is not None else []
     return list(canonical), raw
 
 

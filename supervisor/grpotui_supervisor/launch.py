@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import os
 import random
@@ -14,7 +15,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from grpotui_supervisor import facts, rundir, supervisors
+from grpotui_supervisor import __version__, facts, rundir, supervisors, verl_logger
 from grpotui_supervisor.errors import StartError, UsageError
 from grpotui_supervisor.model import redact
 from grpotui_supervisor.model.placeholders import expand
@@ -24,11 +25,16 @@ from grpotui_supervisor.source.source import Source
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from grpotui_supervisor.model.profile import Launch, Profile
+    from grpotui_supervisor.model.profile import Hook, Launch, Profile
     from grpotui_supervisor.profiles import LoadedProfile
     from grpotui_supervisor.rundir import RunDirectory
 
-_WRAPPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "probes", "exit_wrapper.py")
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+_WRAPPER = os.path.join(_PACKAGE, "probes", "exit_wrapper.py")
+_HOOK = os.path.join(_PACKAGE, "hook", "path")
+_NODE = "node-0"
+_OURS = (procfs.RUN_MARK, procfs.MEMBER_MARK, "GRPOTUI_RUN_DIR", "GRPOTUI_HOOK")
+"""What a launch from within a run must not take over from it."""
 _DEFAULTS = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "PYTHONUNBUFFERED": "1", "TQDM_MININTERVAL": "5"}
 """Under the user's own settings: devices numbered as nvidia-smi does, no line lost in a buffer, short bars."""
 _PORTS = range(20000, 32768)
@@ -62,6 +68,8 @@ class Plan:
     """Of every process: the caller's, with the profile's on top."""
     wrapped: bool
     """Whether a worker is to run under the exit wrapper."""
+    notes: tuple[str, ...] = ()
+    """What the profile asks for and is left out, each with the reason."""
 
 
 def prepare(
@@ -73,8 +81,8 @@ def prepare(
         UsageError: a placeholder cannot be filled in, a cwd is missing, or the port that is asked for is in use.
     """
     profile, launch = loaded.profile, loaded.profile.launch
-    base = {k: v for k, v in environment.items() if k not in (procfs.RUN_MARK, procfs.MEMBER_MARK, "GRPOTUI_RUN_DIR")}
-    env = {**_DEFAULTS, **base, **launch.env}
+    env = {**_DEFAULTS, **{k: v for k, v in environment.items() if k not in _OURS}, **launch.env}
+    hook = _hook(profile.hook, env.get("PYTHONPATH"))
     words = _placeholders(loaded, run_dir)
     starts = [
         Start(
@@ -87,18 +95,22 @@ def prepare(
         )
         for name, companion in profile.companions.items()
     ]
-    folder = _folder(launch.cwd, loaded, cwd)
+    folder, added = _folder(launch.cwd, loaded, cwd), verl_logger.Addition()
     if launch.mode == "ranks":
-        starts += _ranks(launch, words, folder)
+        starts += _ranks(launch, words, folder, hook)
     else:
-        starts.append(
-            Start(member="driver", rank=None, role="driver", argv=expand(launch.argv, words), env={}, cwd=folder)
-        )
+        argv = expand(launch.argv, words)
+        if profile.logs.verl_file_logger:
+            path = f"{run_dir}/ranks/driver/{rundir.VERL_METRICS}"
+            added = verl_logger.addition(argv, env, python=words["python"], cwd=folder, path=path)
+        argv, own = (*argv, *added.words), {**hook, **added.env}
+        starts.append(Start(member="driver", rank=None, role="driver", argv=argv, env=own, cwd=folder))
     return Plan(
         profile=profile,
         starts=tuple(starts),
         environment=env,
         wrapped=any("{wrapper}" in word for word in launch.argv),
+        notes=(f"verl's file logger is left off: {added.refused}",) if added.refused else (),
     )
 
 
@@ -124,7 +136,20 @@ def _folder(wanted: str | None, loaded: LoadedProfile, cwd: str) -> str:
     return folder
 
 
-def _ranks(launch: Launch, words: dict[str, tuple[str, ...]], folder: str) -> list[Start]:
+def _hook(wanted: Hook, python_path: str | None) -> dict[str, str]:
+    """The environment that brings the hook into the job's interpreters, in front of the user's PYTHONPATH."""
+    kinds = [kind.name for kind in dataclasses.fields(wanted) if getattr(wanted, kind.name)]
+    if not kinds:
+        return {}
+    return {
+        "PYTHONPATH": _HOOK + (os.pathsep + python_path if python_path else ""),
+        "GRPOTUI_HOOK": ",".join(kinds),
+        "GRPOTUI_HOOK_VERSION": __version__,
+        "GRPOTUI_HOOK_NODE": _NODE,
+    }
+
+
+def _ranks(launch: Launch, words: dict[str, tuple[str, ...]], folder: str, more: Mapping[str, str]) -> list[Start]:
     count = launch.nproc or 1
     port = _wanted_port(launch) or _free_port()
     shared = {
@@ -139,7 +164,7 @@ def _ranks(launch: Launch, words: dict[str, tuple[str, ...]], folder: str) -> li
             rank=rank,
             role="rank",
             argv=expand(launch.argv, {**words, "rank": (str(rank),), "master_port": (str(port),)}),
-            env={"RANK": str(rank), "LOCAL_RANK": str(rank), **shared},
+            env={"RANK": str(rank), "LOCAL_RANK": str(rank), **shared, **more},
             cwd=folder,
         )
         for rank in range(count)
@@ -199,6 +224,7 @@ def _document(directory: RunDirectory, loaded: LoadedProfile, plan: Plan, cwd: s
     secrets = redact.secret_values({**plan.environment, **own}, spoken)
     document = facts.collect(directory, loaded, plan.environment, cwd=cwd, secrets=secrets)
     document["wrapped"] = plan.wrapped
+    document["notes"] = [redact.text(note, list(secrets)) for note in plan.notes]
     document["members"] = [
         {
             "member": item.member,
@@ -219,7 +245,7 @@ def specification(directory: RunDirectory, plan: Plan) -> dict[str, Any]:
     marks = {procfs.RUN_MARK: directory.run_id, "GRPOTUI_RUN_DIR": directory.path}
     return {
         "run": directory.run_id,
-        "node": "node-0",
+        "node": _NODE,
         "env": dict(plan.environment),
         "observe": launch.mode == "command",
         "pidfd_info": plan.environment.get("GRPOTUI_PIDFD_INFO") != "off",

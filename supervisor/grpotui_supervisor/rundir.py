@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 RUN_SCHEMA = 1
+VERL_METRICS = "verl-metrics.jsonl"
+"""In the driver's folder: what verl's own file logger writes, where the profile asks for it."""
 _ROOM_BYTES = 256 << 10
 _ROOM_FILES = 32
 """What a new run must find free: its records before the first heartbeat take 20 KiB and 15 files."""
@@ -46,6 +48,8 @@ class RunDirectory:
     timeline.jsonl           monitor    size of each log over time
     findings.jsonl           monitor    findings raised and cleared
     ranks/<member>/*.log     the member itself; of a job that was attached to, the monitor
+    ranks/<member>/probe-*   the hook in the member's processes, where the profile asks for it
+    ranks/driver/verl-metrics.jsonl     verl's file logger, likewise
     control/<id>.json        clients    requests to the shim
     shim.lock, monitor.lock             held while they live
     ```

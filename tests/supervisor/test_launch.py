@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import socket
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.schemas import check_directory
 from support.waiting import wait_until
 
 from grpotui_supervisor import launch
@@ -128,3 +130,32 @@ def test_the_specification_keeps_marks_out_of_the_profile_s_reach(home: Home) ->
 
     spec = launch.specification(RunDirectory("/tmp/the-run"), plan)
     assert spec["starts"][0]["env"][procfs.RUN_MARK] == "the-run"
+
+
+def test_without_a_hook_nothing_of_it_is_there(home: Home) -> None:
+    words = ["launch", profile(home, 'mode = "ranks"\nnproc = 1'), "--detach"]
+    run = home.run(*words, env={"GRPOTUI_HOOK": "phases", "PYTHONPATH": os.pathsep.join(sys.path)}).stdout.strip()
+    _, env, _ = shown(home, run, "0")
+    assert "GRPOTUI_HOOK" not in env
+    assert env["PYTHONPATH"] == os.pathsep.join(sys.path)
+
+
+@pytest.mark.parametrize("mode", ["ranks", "command"])
+def test_the_hook_comes_first_and_the_user_s_path_behind_it(home: Home, mode: str) -> None:
+    lines = f'mode = "{mode}"\n' + ("nproc = 2" if mode == "ranks" else "")
+    path = profile(home, lines, 'PYTHONPATH = "/mine"\n[hook]\nphases = true\nparameters = true\n')
+    hook = os.path.join(os.path.dirname(launch.__file__), "hook", "path")
+    assert f"PYTHONPATH={hook}:/mine GRPOTUI_HOOK=phases,parameters" in home.run("launch", path, "--dry-run").stdout
+    run = home.launch(path)
+    for member in ("0", "1") if mode == "ranks" else ("driver",):
+        _, env, _ = shown(home, run, member)
+        assert (env["PYTHONPATH"], env["GRPOTUI_HOOK"]) == (f"{hook}:/mine", "phases,parameters")
+    home.wait_for_state(run, "ended")
+    check_directory(home.directory(run))
+
+
+def test_companions_are_left_without_the_hook(home: Home) -> None:
+    companion = '[companions.judge]\nargv = ["/bin/sh", "-c", "env; exec sleep 600"]\n'
+    run = home.launch(home.ranks_profile("exit0", more=companion + "[hook]\nphases = true\n"))
+    log = home.directory(run) / "ranks/judge/stdout.log"
+    assert "GRPOTUI_HOOK" not in wait_until(lambda: log.exists() and log.read_text())

@@ -67,5 +67,6 @@ def check_directory(directory: Path) -> None:
         path = directory / f"{name}.jsonl"
         if path.exists():
             check_lines(name, path.read_bytes().splitlines())
-    for path in directory.glob("ranks/*/wrapper-*.jsonl"):
-        check_lines("wrapper", path.read_bytes().splitlines())
+    for name in ("wrapper", "probe"):
+        for path in directory.glob(f"ranks/*/{name}-*.jsonl"):
+            check_lines(name, path.read_bytes().splitlines())

@@ -111,6 +111,20 @@ class Logs:
     samples: tuple[str, ...] = ()
     """Folders or files that the trainer dumps samples to, from the job's working directory; may hold `{run_dir}` and
     `{profile_dir}`."""
+    verl_file_logger: bool = False
+    """Whether verl's `file` logger is added to the job: full precision, and its own numbers of the steps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hook:
+    """What the hook in the training interpreter records; without any of it the hook is not there at all."""
+
+    phases: bool = False
+    """TRL's timed sections, transformers' steps, metrics before they are rounded, checkpoints."""
+    torch_memory: bool = False
+    """What torch's allocator holds of each device."""
+    parameters: bool = False
+    """Digests of a few trainable parameters: whether the updates changed them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +141,7 @@ class Profile:
     expect: Expect = field(default_factory=Expect)
     gpus: Gpus = field(default_factory=Gpus)
     logs: Logs = field(default_factory=Logs)
+    hook: Hook = field(default_factory=Hook)
     model: Mapping[str, object] = field(default_factory=dict)
     """As in the file; preflight and plan check what they use of it. So are the two below."""
     training: Mapping[str, object] = field(default_factory=dict)

@@ -10,13 +10,14 @@ from typing import Any
 
 from grpotui_supervisor.model.checking import Problem, Rule
 from grpotui_supervisor.model.placeholders import misplaced
-from grpotui_supervisor.model.profile import Companion, Gpus, Launch, Profile
+from grpotui_supervisor.model.profile import Companion, Gpus, Launch, Logs, Profile
 from grpotui_supervisor.model.wording import shown
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _NAME_FORM = "must be 1 to 64 characters of a-z, 0-9, '.', '_', '-', the first a letter or digit"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PORT = re.compile(r"[0-9]{1,5}")
+_VERL = ("auto", "verl", "rllm", "verl-agent", "ragen", "tinyzero", "logic-rl")
 _OURS = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")
 
 
@@ -25,6 +26,7 @@ def _profile_problems(given: Mapping[str, Any]) -> Iterator[Problem]:
     if name is not None and not _NAME.fullmatch(name):
         yield Problem(("name",), f"{_NAME_FORM}, got {shown(name)}")
     launch = given.get("launch")
+    yield from _file_logger_problems(given.get("logs"), launch, given.get("framework"))
     for companion_name, companion in given.get("companions", {}).items():
         path = ("companions", companion_name)
         if reason := _companion_name_reason(companion_name):
@@ -32,6 +34,15 @@ def _profile_problems(given: Mapping[str, Any]) -> Iterator[Problem]:
         if isinstance(companion, Companion) and isinstance(launch, Launch):
             for index, reason in misplaced(companion.argv, {"python": launch.python}):
                 yield Problem((*path, "argv", index), reason)
+
+
+def _file_logger_problems(logs: object, launch: object, framework: object) -> Iterator[Problem]:
+    if not isinstance(logs, Logs) or not logs.verl_file_logger:
+        return
+    if isinstance(framework, str) and framework not in _VERL:
+        yield Problem(("logs", "verl_file_logger"), f"only for verl and its forks, not for {framework}")
+    if isinstance(launch, Launch) and launch.mode != "command":
+        yield Problem(("logs", "verl_file_logger"), "only for mode 'command': verl starts its own workers")
 
 
 def _companion_name_reason(name: str) -> str:

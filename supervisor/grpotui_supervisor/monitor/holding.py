@@ -34,7 +34,7 @@ class Holding:
         since, self._looked_m = self._looked_m, now
         peers = [m for m in run.members.values() if m.leads and m.is_open and m.pid is not None]
         busy = [m for m in peers if self._writes(m) or self._prints(source, m, since)]
-        complete = source.logs.reader is not None and source.logs.reader.training_complete and bool(peers)
+        complete = source.logs.training_complete and bool(peers)
         if not (complete or busy) or now - self._asked_m < _RENEW_NS:
             return None
         self._asked_m = now

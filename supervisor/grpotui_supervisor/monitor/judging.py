@@ -45,14 +45,14 @@ class Judge:
         """What is found in new records and in the present progress, without what was raised before."""
         moment = source.as_of or 0
         events = [event for record in records if (event := event_of(record)) is not None]
-        reader = source.logs.reader
-        if reader is not None:
+        logs = source.logs
+        if logs.reader is not None:
             events.append(
                 Progress(
                     m=moment,
-                    step=reader.step,
-                    steps_total=reader.steps_total,
-                    training_complete=reader.training_complete,
+                    step=logs.step,
+                    steps_total=logs.steps_total,
+                    training_complete=logs.training_complete,
                 )
             )
         events.append(Clock(m=moment))

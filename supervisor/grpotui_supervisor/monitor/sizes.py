@@ -6,11 +6,14 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from grpotui_supervisor.rundir import VERL_METRICS
+
 if TYPE_CHECKING:
     from grpotui_supervisor.rundir import RunDirectory
     from grpotui_supervisor.shim.journal import Journal
 
-STREAMS = ("stdout.log", "stderr.log")
+STREAMS = (VERL_METRICS, "stdout.log", "stderr.log")
+"""The exact numbers of a step come before the rounded ones of the console."""
 _BURST = 4
 _EVERY_S = 0.25
 """Four records of a file at once, then one each quarter of a second: a step is on record as soon as it is written, also

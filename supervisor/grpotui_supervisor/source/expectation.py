@@ -27,4 +27,4 @@ def expectation(source: Source) -> Expectation | None:
     wanted = source.facts.get("profile", {}).get("expect", {}).get("steps")
     if wanted is None:
         return None
-    return Expectation(int(wanted), source.logs.reader.step if source.logs.reader is not None else None)
+    return Expectation(int(wanted), source.logs.step)

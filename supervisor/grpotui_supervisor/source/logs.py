@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from grpotui_supervisor.follow import read_range
 from grpotui_supervisor.logs import reader_for
+from grpotui_supervisor.logs.catalog import SAME_AS
+from grpotui_supervisor.logs.verl import VerlReader
+from grpotui_supervisor.rundir import VERL_METRICS
 from grpotui_supervisor.source.metrics import Metrics
+from grpotui_supervisor.source.probes import Probes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from grpotui_supervisor.logs.columns import Columns
     from grpotui_supervisor.rundir import RunDirectory
 
 
@@ -38,8 +43,42 @@ class Logs(Metrics):
             for member in members
         }
         super().__init__(next(iter(self._readers.values()), None))
+        self.probes = Probes(directory, facts)
+        self._verl_file = VerlReader()
         self.gaps: list[tuple[int, int]] = []
         """(from, to) in monotonic nanoseconds: no monitor ran, so what was printed then has no time of its own."""
+
+    @property
+    def columns(self) -> Columns | None:
+        """The hook's rows, else those of verl's file logger, else the log's."""
+        exact = (self.probes.columns, self._verl_file.columns)
+        return next((columns for columns in exact if len(columns)), super().columns)
+
+    @property
+    def framework(self) -> str | None:
+        """The framework of the log; the hook's metrics are TRL's, by whatever name its fork goes."""
+        name = super().framework
+        if len(self.probes.columns):
+            return name if SAME_AS.get(name or "", name) == "trl" else "trl"
+        return "verl" if name is None and len(self._verl_file.columns) else name
+
+    @property
+    def step(self) -> int | None:
+        """The last step that is known to be done; the trainer's own word comes before the log's."""
+        if self.probes.step is not None:
+            return self.probes.step
+        told = (self._verl_file.step, super().step)
+        return max((step for step in told if step is not None), default=None)
+
+    @property
+    def steps_total(self) -> int | None:
+        """How many steps the run will make, by the trainer's own word before the log's."""
+        return super().steps_total if self.probes.steps_total is None else self.probes.steps_total
+
+    @property
+    def training_complete(self) -> bool:
+        """Whether the log or the trainer itself says that training ran to its end."""
+        return self.probes.training_complete or super().training_complete
 
     def take(self, record: Mapping[str, Any]) -> None:
         """One record of the timeline; one that lacks what its kind needs changes nothing."""

@@ -57,7 +57,11 @@ def _first(directory: RunDirectory) -> dict[str, Any] | None:
 def _moment_of_step(step: int, directory: RunDirectory) -> int:
     """When the log was first seen to hold that step, or a later one where that step was not printed."""
     logs, last = Logs(directory, directory.facts()), None
-    for record in Records(directory.file("timeline.jsonl")).until(None):
+    logs.probes.update(None)
+    for last, moment in zip(logs.probes.columns.steps, logs.probes.row_moments, strict=True):
+        if last >= step:
+            return moment
+    for record in () if last is not None else Records(directory.file("timeline.jsonl")).until(None):
         logs.take(record)
         last = logs.step_of(logs.steps - 1) if logs.steps else None
         if last is not None and last >= step:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,11 +13,13 @@ from grpotui_supervisor.model.wrapper_exits import overlay
 from grpotui_supervisor.shim import procfs
 from grpotui_supervisor.source.followed import Followed
 from grpotui_supervisor.source.logs import Logs
+from grpotui_supervisor.source.member_records import MemberRecords
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from grpotui_supervisor.rundir import RunDirectory
+    from grpotui_supervisor.source.probes import Probes
 
 MARGIN_NS = 20_000_000
 """A writer stamps a line just before it writes it, so "now" is not complete yet; a moment 20 ms ago is."""
@@ -64,7 +65,7 @@ class Source:
         self._files = {
             name: Records(directory.file(f"{name}.jsonl")) for name in ("ranks", "host", "findings", "timeline")
         }
-        self._wrappers: dict[str, Records] = {}
+        self._wrappers = MemberRecords(directory, "wrapper-") if self.facts.get("wrapped") else None
         self._wrapper_exits: list[dict[str, Any]] = []
 
     @property
@@ -92,7 +93,14 @@ class Source:
             for record in self._files["timeline"].until(until):
                 self.logs.take(record)
                 self.followed.take(record)
-        self._read_wrappers(until)
+            self.probes.update(until)
+        exits = self._wrappers.until(until) if self._wrappers else ()
+        self._wrapper_exits += [w.record for w in exits if w.record["ev"] == "exit" and _is_ending(w.record)]
+
+    @property
+    def probes(self) -> Probes:
+        """What the hook recorded."""
+        return self.logs.probes
 
     def update_live(self) -> None:
         """As of now, less the margin that makes the answer final; another boot's clock says nothing about now."""
@@ -123,18 +131,6 @@ class Source:
         elif record["ev"] == "raised":
             names = ("id", "severity", "evidence", "threshold", "next", "step", "member")
             self.findings[key] = Finding(**{name: record.get(name) for name in names})  # type: ignore[arg-type]
-
-    def _read_wrappers(self, until: int | None) -> None:
-        if not self.facts.get("wrapped"):
-            return
-        folder = self.directory.file("ranks")
-        for member in sorted(os.listdir(folder)):
-            for name in sorted(os.listdir(f"{folder}/{member}")):
-                if name.startswith("wrapper-"):
-                    path = f"{folder}/{member}/{name}"
-                    self._wrappers.setdefault(path, Records(path))
-        for records in self._wrappers.values():
-            self._wrapper_exits += [r for r in records.until(until) if r["ev"] == "exit" and _is_ending(r)]
 
 
 def _is_ending(record: Mapping[str, Any]) -> bool:

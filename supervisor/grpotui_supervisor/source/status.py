@@ -20,6 +20,7 @@ from grpotui_supervisor.model.members import (
     Starting,
 )
 from grpotui_supervisor.model.run_state import FirstFailure, RunState, phase, verdict
+from grpotui_supervisor.source import probed
 from grpotui_supervisor.source.attached import attached_fields
 from grpotui_supervisor.source.expectation import expectation
 from grpotui_supervisor.source.liveness import View, settle
@@ -39,7 +40,7 @@ def status(source: Source, view: View | None = None) -> dict[str, Any]:
     (replay at a moment) it holds what was on record then.
     """
     run = source.run if view is None else settle(source.run, view)
-    reader = source.logs.reader
+    phase_now = _phase(source, run)
     return {
         "schema": SCHEMA,
         "run": source.directory.run_id,
@@ -48,7 +49,7 @@ def status(source: Source, view: View | None = None) -> dict[str, Any]:
         "framework": source.logs.framework,
         "state": phase(run),
         "verdict": verdict(run),
-        "training_complete": reader.training_complete if reader else False,
+        "training_complete": source.logs.training_complete,
         "stop_asked": run.stop_asked,
         "plan": None if run.plan is None else {"kind": run.plan.kind, "signal": run.plan.signal, "why": run.plan.why},
         "hold": run.hold,
@@ -60,11 +61,13 @@ def status(source: Source, view: View | None = None) -> dict[str, Any]:
         "leftovers": [{"pid": x.pid, "name": x.name, "member": x.member} for x in run.leftovers.values()]
         if run.ranks_done
         else [],
-        "step": reader.step if reader else None,
-        "steps_total": reader.steps_total if reader else None,
-        "phase": reader.phase if reader else None,
+        "step": source.logs.step,
+        "steps_total": source.logs.steps_total,
+        "phase": phase_now[0],
+        "phase_since_s": phase_now[1],
         "expect": _expect(source, run),
         "metrics": {key: number(value) for key, value in sorted(source.logs.latest_metrics().items())},
+        **probed.fields(source.probes, _now(source)),
         "gpus": [],
         "gpu_unavailable": _NO_GPU,
         "findings": [finding_fields(f) for f in source.findings.values()],
@@ -130,6 +133,7 @@ def _monitor(source: Source, view: View | None) -> dict[str, Any]:
 
 def _member(source: Source, member: Member) -> dict[str, Any]:
     sample = source.samples.get(member.key) if member.is_open else None
+    found = source.probes.phase_of(_folder(member))
     return {
         "rank": member.rank,
         "member": member.key,
@@ -140,6 +144,7 @@ def _member(source: Source, member: Member) -> dict[str, Any]:
         **state_fields(member.state),
         "sent": list(member.sent),
         "output_age_s": _age(source, source.logs.last_output_m(member.key)),
+        "phase": None if found is None else found.word,
         "ended_offset_s": None
         if member.ended_m is None or source.start_m is None
         else (member.ended_m - source.start_m) / 1e9,
@@ -148,8 +153,26 @@ def _member(source: Source, member: Member) -> dict[str, Any]:
     }
 
 
+def _phase(source: Source, run: RunState) -> tuple[str | None, float | None]:
+    """The phase and its age in seconds: the trainer's own word while it lives, else the log's, which has no age."""
+    found, leader = source.probes.phase, source.probes.leader
+    if found is not None and any(m.is_open and _folder(m) == leader for m in run.members.values()):
+        return found.word, _age(source, found.since_m)
+    reader = source.logs.reader
+    return reader.phase if reader else None, None
+
+
+def _folder(member: Member) -> str:
+    """The member's folder below `ranks/`; a launcher's worker has that of its rank."""
+    return member.key if member.owned or member.rank is None else str(member.rank)
+
+
+def _now(source: Source) -> int | None:
+    return source.as_of if source.as_of is not None else source.run.last_m
+
+
 def _age(source: Source, moment: int | None) -> float | None:
-    now = source.as_of if source.as_of is not None else source.run.last_m
+    now = _now(source)
     return None if moment is None or now is None else round(max(0, now - moment) / 1e9, 3)
 
 
