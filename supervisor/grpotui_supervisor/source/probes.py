@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from grpotui_supervisor.logs.hf_columns import LateColumns
 from grpotui_supervisor.logs.hf_kinds import Kind, printed
 from grpotui_supervisor.source.member_records import MemberRecords
-from grpotui_supervisor.source.sections import Phase, Sections
+from grpotui_supervisor.source.timed_sections import Phase, Sections
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ import pytest
 from grpotui_supervisor.rundir import RunDirectory
 from grpotui_supervisor.source.logs import Logs
 from grpotui_supervisor.source.probes import Probes
-from grpotui_supervisor.source.sections import Sections
+from grpotui_supervisor.source.timed_sections import Sections
 
 if TYPE_CHECKING:
     from pathlib import Path
