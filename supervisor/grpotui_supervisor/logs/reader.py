@@ -67,10 +67,6 @@ class Reader(Protocol):
     def training_complete(self) -> bool:
         """Whether the log says that training ran to its end. It says nothing about how the process ended."""
 
-    @property
-    def phase(self) -> str | None:
-        """What the run is doing, only when a log line says so."""
-
     def feed(self, block: bytes, *, stream: str = "stdout") -> None:
         """Read the next bytes of a stream: "stdout" or "stderr", each with its own unfinished line."""
 
@@ -159,6 +155,10 @@ class Spans:
         if begin < end:
             yield block, begin, end
         self._keep(block, end, len(block))
+
+    def head(self) -> str:
+        """As `Lines.head`."""
+        return self._open[:HEAD_LIMIT].partition(b"\x1b")[0].decode("utf-8", "replace")
 
     def _keep(self, block: bytes, start: int, end: int) -> None:
         room = LINE_LIMIT - len(self._open)

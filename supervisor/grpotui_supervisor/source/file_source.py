@@ -10,6 +10,7 @@ from grpotui_supervisor.logs.reader import plain
 from grpotui_supervisor.logs.tensorboard import TensorBoardReader
 from grpotui_supervisor.source.blocks import blocks
 from grpotui_supervisor.source.metrics import Metrics
+from grpotui_supervisor.source.sections import checkpoint_fields, logs_progress
 from grpotui_supervisor.source.status import SCHEMA, number
 
 if TYPE_CHECKING:
@@ -45,13 +46,12 @@ class FileSource:
         for block in blocks(self.path):
             if self._looks_like is None:
                 self._looks_like = _first_words(block)
-            if self.logs.reader is not None:
-                self.logs.reader.feed(block)
+            self.logs.feed(block)
             done += len(block)
             if progress is not None:
                 progress(done)
-        if self.logs.reader is not None and not isinstance(self.logs.reader, TensorBoardReader):
-            self.logs.reader.feed(b"\n")  # a file may end without one; what is written after it is not ours to wait for
+        if not isinstance(self.logs.reader, TensorBoardReader):
+            self.logs.feed(b"\n")  # a file may end without one; what is written after it is not ours to wait for
 
     def rows_until(self, step: int | None) -> int:
         """How many rows were printed when the log had reached that step; None: all."""
@@ -81,9 +81,14 @@ class FileSource:
             "training_complete": bool(reader and reader.training_complete and whole),
             "step": self._step(rows) if rows else None,
             "steps_total": reader.steps_total if reader else None,
-            "phase": None,
+            "phase": self.logs.phase.name if self.logs.phase is not None and whole else None,
+            "phase_from": "log" if self.logs.phase is not None and whole else None,
+            "progress": {**logs_progress(self.logs, rows), "step": self._step(rows) if rows else None},
             "records": rows,
             "metrics": {key: number(value) for key, value in sorted(self.logs.latest_metrics(rows).items())},
+            "checkpoints": [
+                checkpoint_fields(one) for one in reversed(self.logs.checkpoints.found) if one.rows <= rows
+            ],
             "ranks": [],
             "gpus": [],
             "gpu_unavailable": "not in this log",

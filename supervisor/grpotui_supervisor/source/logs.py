@@ -6,7 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from grpotui_supervisor.follow import read_range
-from grpotui_supervisor.logs import reader_for
+from grpotui_supervisor.logs import engine, reader_for
+from grpotui_supervisor.logs.marked import MarkedLines
 from grpotui_supervisor.source.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -14,21 +15,27 @@ if TYPE_CHECKING:
 
     from grpotui_supervisor.rundir import RunDirectory
 
+_ENGINE_WORDS = (*engine.WORDS, *engine.STARTING_WORDS)
+
 
 class Logs(Metrics):
-    """Feeds the log of the member that prints the metrics (rank 0, or the driver) to the framework's reader."""
+    """Feeds the log of the member that prints the metrics (rank 0, or the driver) to the framework's reader.
+
+    The others' logs are searched for what rollout engines say.
+    """
 
     def __init__(self, directory: RunDirectory, facts: Mapping[str, Any]) -> None:
         self._directory = directory
         self._sizes: dict[str, int] = {}
         self._changed: dict[str, int] = {}
         profile = facts.get("profile", {})
-        self._metrics_member = "driver" if profile.get("launch", {}).get("mode") == "command" else "0"
+        self.metrics_member = "driver" if profile.get("launch", {}).get("mode") == "command" else "0"
         super().__init__(
             reader_for(
                 str(profile.get("framework", "auto")), logging_steps=profile.get("logs", {}).get("logging_steps")
             )
         )
+        self._marked_logs: dict[str, MarkedLines] = {}
         self.gaps: list[tuple[int, int]] = []
         """(from, to) in monotonic nanoseconds: no monitor ran, so what was printed then has no time of its own."""
 
@@ -45,10 +52,16 @@ class Logs(Metrics):
         begin = self._sizes.get(name, 0)
         self._sizes[name] = size
         self._changed[member] = moment
-        if member == self._metrics_member and self.reader is not None:
-            stream = file.removesuffix(".log")
-            for block in read_range(self._directory.file(f"ranks/{name}"), min(begin, size), size):
-                self.reader.feed(block, stream=stream)
+        for block in read_range(self._directory.file(f"ranks/{name}"), min(begin, size), size):
+            if member == self.metrics_member:
+                self.feed(block, stream=file.removesuffix(".log"), moment=moment)
+            else:
+                self._search(name, block, moment)
+
+    def _search(self, name: str, block: bytes, moment: int) -> None:
+        member = name.partition("/")[0]
+        for _, line in self._marked_logs.setdefault(name, MarkedLines()).lines(block, _ENGINE_WORDS):
+            self.read_engine(line, f"rank {member}" if member.isdecimal() else member, moment)
 
     def sizes(self) -> dict[str, int]:
         """Last recorded size of each log, by its path below `ranks/`."""

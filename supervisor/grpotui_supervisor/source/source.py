@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from grpotui_supervisor.follow import Records
 from grpotui_supervisor.model.finding import Finding
@@ -13,9 +14,10 @@ from grpotui_supervisor.model.run_state import RunState, advance, ending, planne
 from grpotui_supervisor.model.wrapper_exits import overlay
 from grpotui_supervisor.shim import procfs
 from grpotui_supervisor.source.logs import Logs
+from grpotui_supervisor.source.phase import Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from grpotui_supervisor.rundir import RunDirectory
 
@@ -42,6 +44,9 @@ class Source:
         logs: metrics and output times.
         findings: those raised and not cleared, oldest first.
         samples: last memory and CPU sample of each member.
+        titled: the phase that the titles of its processes tell.
+        looked_at: by the path of a checkpoint, whether its disk shows it complete, and by what.
+        disk: the last record of the checkpoints' file system.
     """
 
     def __init__(self, directory: RunDirectory, *, with_logs: bool = True) -> None:
@@ -52,6 +57,9 @@ class Source:
         self.logs = Logs(directory, self.facts)
         self.findings: dict[tuple[str, str | None], Finding] = {}
         self.samples: dict[str, Sample] = {}
+        self.titled: Phase | None = None
+        self.looked_at: dict[str, dict[str, Any]] = {}
+        self.disk: dict[str, Any] | None = None
         self.as_of: int | None = None
         """Monotonic nanoseconds; None: everything recorded."""
         self.start_t: float | None = None
@@ -80,8 +88,9 @@ class Source:
             self._folded = advance(self._folded, record)
             if self.start_t is None and isinstance(record.get("t"), float):
                 self.start_t = record["t"]
-            if record["ev"] == "member":
-                self._take_sample(record)
+            if record["ev"] in _TAKEN:
+                with suppress(KeyError, TypeError, ValueError, OverflowError):
+                    _TAKEN[record["ev"]](self, record)
         for record in self._files["findings"].until(until):
             self._take_finding(record)
         if self._with_logs:
@@ -104,11 +113,20 @@ class Source:
         return self._folded.first_m
 
     def _take_sample(self, record: Mapping[str, Any]) -> None:
-        try:
-            sample = Sample(record["m"], int(record["rss_bytes"]), float(record["cpu_s"]), int(record["processes"]))
-        except (KeyError, TypeError, ValueError, OverflowError):
-            return
+        sample = Sample(record["m"], int(record["rss_bytes"]), float(record["cpu_s"]), int(record["processes"]))
         self.samples[str(record["member"])] = sample
+
+    def _take_phase(self, record: Mapping[str, Any]) -> None:
+        name = record["phase"]
+        self.titled = None if name is None else Phase(str(name), "process title", record["m"])
+
+    def _take_checkpoint(self, record: Mapping[str, Any]) -> None:
+        found = {"complete": bool(record["complete"]), "evidence": str(record["evidence"])}
+        self.looked_at[str(record["path"])] = found
+
+    def _take_disk(self, record: Mapping[str, Any]) -> None:
+        sizes = {key: int(record[key]) for key in ("free_bytes", "total_bytes")}
+        self.disk = {"path": str(record["path"]), **sizes, "m": record["m"]}
 
     def _take_finding(self, record: Mapping[str, Any]) -> None:
         member = record.get("member")
@@ -130,6 +148,15 @@ class Source:
                     self._wrappers.setdefault(path, Records(path))
         for records in self._wrappers.values():
             self._wrapper_exits += [r for r in records.until(until) if r["ev"] == "exit" and _is_ending(r)]
+
+
+_TAKEN: Final[dict[str, Callable[[Source, Mapping[str, Any]], None]]] = {
+    "member": Source._take_sample,  # noqa: SLF001
+    "phase": Source._take_phase,  # noqa: SLF001
+    "checkpoint": Source._take_checkpoint,  # noqa: SLF001
+    "disk": Source._take_disk,  # noqa: SLF001
+}
+"""The monitor's events about anything but the ends of processes."""
 
 
 def _is_ending(record: Mapping[str, Any]) -> bool:

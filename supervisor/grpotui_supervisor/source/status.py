@@ -22,6 +22,13 @@ from grpotui_supervisor.model.members import (
 from grpotui_supervisor.model.run_state import FirstFailure, RunState, phase, verdict
 from grpotui_supervisor.source.expectation import expectation
 from grpotui_supervisor.source.liveness import View, settle
+from grpotui_supervisor.source.sections import (
+    age,
+    checkpoint_list,
+    disk_fields,
+    phase_fields,
+    progress_fields,
+)
 
 if TYPE_CHECKING:
     from grpotui_supervisor.model.finding import Finding
@@ -60,9 +67,13 @@ def status(source: Source, view: View | None = None) -> dict[str, Any]:
         else [],
         "step": reader.step if reader else None,
         "steps_total": reader.steps_total if reader else None,
-        "phase": reader.phase if reader else None,
+        **phase_fields(source),
+        "progress": progress_fields(source),
         "expect": _expect(source, run),
         "metrics": {key: number(value) for key, value in sorted(source.logs.latest_metrics().items())},
+        "engines": _engines(source),
+        "checkpoints": checkpoint_list(source),
+        "disk": disk_fields(source),
         "gpus": [],
         "gpu_unavailable": _NO_GPU,
         "findings": [finding_fields(f) for f in source.findings.values()],
@@ -137,7 +148,7 @@ def _member(source: Source, member: Member) -> dict[str, Any]:
         "pid": member.pid,
         **state_fields(member.state),
         "sent": list(member.sent),
-        "output_age_s": _age(source, source.logs.last_output_m(member.key)),
+        "output_age_s": age(source, source.logs.last_output_m(member.key)),
         "ended_offset_s": None
         if member.ended_m is None or source.start_m is None
         else (member.ended_m - source.start_m) / 1e9,
@@ -146,9 +157,17 @@ def _member(source: Source, member: Member) -> dict[str, Any]:
     }
 
 
-def _age(source: Source, moment: int | None) -> float | None:
-    now = source.as_of if source.as_of is not None else source.run.last_m
-    return None if moment is None or now is None else round(max(0, now - moment) / 1e9, 3)
+def _engines(source: Source) -> list[dict[str, Any]]:
+    """The newest numbers of each rollout engine."""
+    return [
+        {
+            "engine": name,
+            "metrics": {key: number(value) for key, value in sorted(latest.values.items())},
+            "step": latest.step,
+            "age_s": age(source, latest.m),
+        }
+        for name, latest in source.logs.engines.latest.items()
+    ]
 
 
 def _expect(source: Source, run: RunState) -> dict[str, Any] | None:

@@ -1,0 +1,109 @@
+"""Sections of the status document that tell where a run is: phase, progress, checkpoints, disk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from grpotui_supervisor.model.run_state import phase as run_phase
+from grpotui_supervisor.source.phase import phase_now
+from grpotui_supervisor.source.progress import observed_rate, printed_rate, seconds_left
+
+if TYPE_CHECKING:
+    from grpotui_supervisor.logs.checkpoints import Checkpoint
+    from grpotui_supervisor.source.metrics import Metrics
+    from grpotui_supervisor.source.source import Source
+
+_STEP_TIME = "time/step"
+_SHOWN_CHECKPOINTS = 20
+_PRINTED = 60
+
+
+def age(source: Source, moment: int | None) -> float | None:
+    """Seconds from a moment to the source's own; None where one of them is not known."""
+    now = source.as_of if source.as_of is not None else source.run.last_m
+    return None if moment is None or now is None else round(max(0, now - moment) / 1e9, 3)
+
+
+def phase_fields(source: Source) -> dict[str, Any]:
+    """`phase`, `phase_from` and `phase_since_offset_s`: all null where nobody tells."""
+    found, start = phase_now(source), source.start_m
+    since = None if found is None or found.m is None or start is None else (found.m - start) / 1e9
+    return {
+        "phase": None if found is None else found.name,
+        "phase_from": None if found is None else found.told_by,
+        "phase_since_offset_s": since,
+    }
+
+
+def progress_fields(source: Source) -> dict[str, Any]:
+    """Step, total, seconds a step, seconds left, and the age of the last line of the log with the metrics."""
+    logs = source.logs
+    found = logs_progress(logs)
+    rate = (observed_rate(logs.reader.columns.steps, logs.moments) if logs.reader else None) or printed_rate(
+        _printed(logs)
+    )
+    running = run_phase(source.run) == "running" and not (logs.reader and logs.reader.training_complete)
+    last = next((m for m in reversed(logs.moments) if m >= 0), None)
+    left = seconds_left(found["step"], found["steps_total"], rate, since_step_s=age(source, last))
+    return {
+        **found,
+        "rate_s_per_step": None if rate is None else round(rate.seconds, 4),
+        "rate_from": None if rate is None else rate.told_by,
+        "eta_s": round(left, 1) if running and left is not None else None,
+        "last_line_age_s": age(source, logs.last_output_m(logs.metrics_member)),
+    }
+
+
+def logs_progress(logs: Metrics, rows: int | None = None) -> dict[str, Any]:
+    """The same as far as a log alone tells: no time is left of a log, and nobody knows how old its lines are."""
+    reader = logs.reader
+    rate = printed_rate(_printed(logs, rows))
+    return {
+        "step": reader.step if reader else None,
+        "steps_total": reader.steps_total if reader else None,
+        "rate_s_per_step": None if rate is None else round(rate.seconds, 4),
+        "rate_from": None if rate is None else rate.told_by,
+        "eta_s": None,
+        "last_line_age_s": None,
+    }
+
+
+def _printed(logs: Metrics, rows: int | None = None) -> list[float]:
+    """The step times among the last records."""
+    end = logs.steps if rows is None else rows
+    found = (logs.metrics(row).get(_STEP_TIME) for row in range(max(0, end - _PRINTED), end))
+    return [value for value in found if value is not None]
+
+
+def checkpoint_list(source: Source) -> list[dict[str, Any]]:
+    """The last checkpoints, newest first, each with what makes it complete or not: the log's word before the disk's."""
+    return [_checkpoint(source, one) for one in reversed(source.logs.checkpoints.found[-_SHOWN_CHECKPOINTS:])]
+
+
+def _checkpoint(source: Source, one: Checkpoint) -> dict[str, Any]:
+    start, fields = source.start_m, checkpoint_fields(one)
+    if one.began_m is not None and start is not None:
+        fields["began_offset_s"] = (one.began_m - start) / 1e9
+    if one.evidence is None:
+        fields.update(source.looked_at.get(one.path, {}))
+    return fields
+
+
+def checkpoint_fields(one: Checkpoint) -> dict[str, Any]:
+    """A checkpoint as its log alone tells it."""
+    return {
+        "step": one.step,
+        "path": one.path,
+        "complete": True if one.evidence else None,
+        "evidence": one.evidence,
+        "parts": sorted(one.parts),
+        "began_offset_s": None,
+    }
+
+
+def disk_fields(source: Source) -> dict[str, Any] | None:
+    """The file system of the checkpoints, as last recorded."""
+    record = source.disk
+    if record is None:
+        return None
+    return {key: record[key] for key in ("path", "free_bytes", "total_bytes")} | {"age_s": age(source, record["m"])}
