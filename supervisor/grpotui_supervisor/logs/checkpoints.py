@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from grpotui_supervisor.logs.phases import PREFIX
+from grpotui_supervisor.logs.reader import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

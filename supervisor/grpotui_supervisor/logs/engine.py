@@ -53,6 +53,10 @@ _LABELS: Final = (
 """How a line names its engine: the process, and the engine in it. Each of several servers has an `Engine 000`."""
 
 
+_LABEL_LIMIT: Final = 200
+"""Characters of a line that are looked at for the name."""
+
+
 class _Sentence(NamedTuple):
     words: str
     """Without them a line is none such."""
@@ -103,10 +107,20 @@ _ALLOCATED: Final = re.compile(
 )
 
 
-WORDS: Final = (b"KV ", b"#running-req", b"retracted_reqs", b" freed ", b"It took ", b"preemption=")
-"""A line with a number of a running engine has one of these."""
+WORDS: Final = (
+    b"Avg prompt throughput: ",
+    b"#running-req: ",
+    b"retracted_reqs: ",
+    b"Sleep mode freed",
+    b"sleep freed",
+    b"It took ",
+    b"cumulative_preemption=",
+)
+"""A line with a number of a running engine has one of these. A short and frequent word takes twice the time."""
 
 STARTING_WORDS: Final = (
+    b"KV cache ",
+    b"KV Cache is ",
     b" blocks: ",
     b"weights take ",
     b"oading took ",
@@ -124,14 +138,17 @@ class EngineReader:
         self.engines: list[str] = []
         """For each row the engine that printed it, as its line names it; empty where it does not."""
 
-    def read(self, line: str, origin: str = "") -> bool:
-        """Read one whole line without control sequences; `origin` goes before the engine's name. True: it is a row."""
+    def read(self, line: str, origin: str = "") -> dict[str, float]:
+        """Read one whole line without control sequences; `origin` goes before the engine's name.
+
+        Returns the row that it made, empty when it is none.
+        """
         pairs = dict(_pairs(line))
         if pairs:
-            names = (found[1] for label in _LABELS if (found := label.search(line)))
-            self.engines.append(" ".join(filter(None, (origin, *names))))
+            names = [found[1] for label in _LABELS if (found := label.search(line[:_LABEL_LIMIT]))]
+            self.engines.append(" ".join([origin, *names] if origin else names))
             self.columns.record(UNKNOWN_STEP, pairs.items())
-        return bool(pairs)
+        return pairs
 
     def last(self, metric: str) -> float | None:
         """The newest value of a metric, of whichever engine."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from grpotui_supervisor.logs.reader import PREFIX
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -28,18 +30,12 @@ class Mark(NamedTuple):
     """Of the framework whose line it is; None: any (engines, model loading)."""
 
 
-PREFIX: Final = (
-    r"(?:\([^()\n]{1,80}\) *){0,3}"  # Ray's and vLLM's processes
-    r"(?:(?:INFO|WARNING|DEBUG)[ :|][^\]\n]{1,90}\] |INFO:[\d :,-]{10,30}:|\[INFO\|[^\]\n]{1,60}\] [\d:, -]{10,30}>> "
-    r"|\[INFO:swift\] |\[[^\]\n]{8,60}\] |INFO: +)?"
-)
-"""What may stand before a framework's own words: the names of processes, and a logger's time and place."""
-_BAR: Final = r":? +([0-9]{1,3})%(?: Completed)? ?\|[^|]{0,400}\|? *([0-9]{1,9})/([0-9]{1,9}) \["
+_BAR: Final = r":? +[0-9]{1,3}%(?: Completed)? ?\|[^|]{0,400}\|? *(?P<done>[0-9]{1,9})/(?P<total>[0-9]{1,9}) \["
 
 _BARS: Final = re.compile(
     PREFIX
     + r"(?:(?P<load_model>Loading (?:safetensors |pt )?checkpoint shards|Loading weights)"
-    + r"|(?P<capture_graphs>Capturing CUDA graphs?(?: shapes| \([^()\n]{1,60}\))?"
+    + r"|(?:Capturing CUDA graphs?(?: shapes| \([^()\n]{1,60}\))?"
     + r"|Capturing batches(?: \([^()\n]{1,80}\))?))"
     + _BAR
 )
@@ -115,8 +111,9 @@ def bar_mark(line: str) -> Mark | None:
     found = _BARS.match(line)
     if found is None:
         return None
-    *_, done, total = found.groups()
-    return Mark(None if int(done) >= int(total) else found.lastgroup)
+    if int(found["done"]) >= int(found["total"]):
+        return Mark(None)
+    return Mark("load_model" if found["load_model"] else "capture_graphs")
 
 
 _METHODS: Final = (

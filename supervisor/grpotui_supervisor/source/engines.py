@@ -47,24 +47,27 @@ class Engines:
         self._steps = array("q")
         self._owners: dict[str, set[str]] = {}
         self._rows: dict[str, Series] = {}
-        self._is_news = False
 
     def read(self, line: str, origin: str, *, m: int | None, step: int | None) -> None:
         """Read one whole line of the log of `origin` (a member's name, empty for the one with the metrics)."""
-        reader = self._reader
-        if not reader.read(line, origin):
+        values = self._reader.read(line, origin)
+        if not values:
             return
         self._moments.append(-1 if m is None else m)
         self._steps.append(-1 if step is None else step)
-        name = reader.engines[-1] = reader.engines[-1] or NAMELESS
-        if name not in self.latest and len(self.latest) >= MAX_ENGINES:
-            return
-        values = reader.columns.row(-1)
+        names = self._reader.engines
+        name = names[-1] = names[-1] or NAMELESS
         before = self.latest.get(name)
-        self.latest[name] = Latest(m, step, {**before.values, **values} if before else values)
+        if before is not None:
+            self.latest[name] = Latest(m, step, before.values | values)
+            if values.keys() <= before.values.keys():
+                return
+        elif len(self.latest) < MAX_ENGINES:
+            self.latest[name] = Latest(m, step, values)
+        else:
+            return
         for metric in values:
             self._owners.setdefault(metric, set()).add(name)
-        self._is_news = True
 
     def single(self) -> dict[str, float]:
         """The newest of each number that one engine alone has told; those of several are in `latest` only."""
@@ -76,9 +79,8 @@ class Engines:
 
     def note_row(self, row: int) -> None:
         """A record of the trainer is new: what `single` tells now belongs to it."""
-        if self._is_news or self._rows:
-            for metric, value in self.single().items():
-                self._rows.setdefault(metric, Series()).put(row, value)
+        for metric, value in self.single().items():
+            self._rows.setdefault(metric, Series()).put(row, value)
 
     def at(self, row: int) -> dict[str, float]:
         """What `single` told when a record of the trainer came."""
