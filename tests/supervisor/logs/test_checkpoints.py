@@ -39,7 +39,7 @@ def test_one_that_is_written_in_the_background_stays_unknown() -> None:
 
 
 def test_shards() -> None:
-    shard = "(WorkerDict pid=9) INFO:2025-12-16 15:17:42,001:[Rank {0}] Saved model to /{1}/actor/model_world_size_2_rank_{0}.pt"
+    shard = "INFO:2025-12-16 15:17:42,001:[Rank {0}] Saved model to /{1}/actor/model_world_size_2_rank_{0}.pt"
     found = read(
         BEGIN, *(shard.format(rank, "c/global_step_20") for rank in (0, 1)), shard.format(0, "d/global_step_1")
     )
