@@ -67,6 +67,8 @@ class Checkpoint:
     """It is written in the background: a record that comes after says nothing."""
     evidence: str | None = None
     """Why it is complete; None while that is not known."""
+    rows_then: int = 0
+    """How many records the log had when that was known."""
 
 
 class Checkpoints:
@@ -113,9 +115,9 @@ class Checkpoints:
         if one.step is None:
             return False
         least = one.step if one.family == "verl" else one.step + 1
-        later = next((step for step in steps[one.rows :] if step >= least), None)
+        later = next((row for row in range(one.rows, len(steps)) if steps[row] >= least), None)
         if later is not None:
-            one.evidence = f"the record of step {later} was printed after it"
+            one.evidence, one.rows_then = f"the record of step {steps[later]} was printed after it", later + 1
         elif complete:
-            one.evidence = "training was complete after it"
+            one.evidence, one.rows_then = "training was complete after it", len(steps)
         return one.evidence is not None

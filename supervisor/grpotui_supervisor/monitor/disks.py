@@ -27,24 +27,30 @@ _MARGIN_S = 1.0
 _TRACKER, _STATE = "latest_checkpointed_iteration.txt", "trainer_state.json"
 
 
+class _Seen(NamedTuple):
+    event: str
+    fields: dict[str, Any]
+    began_m: int | None = None
+
+
 class Disks:
     """Looks once a second, as long as the look before has come back."""
 
-    def __init__(self, host: Journal, source: Source) -> None:
+    def __init__(self, host: Journal) -> None:
         self._host = host
-        self._known = {path: dict(found) for path, found in source.looked_at.items()}
+        self._known: dict[tuple[str, int | None], dict[str, Any]] = {}
         self._disk_m, self._free = 0, -1
         self._looked_m = 0
         self._busy: threading.Thread | None = None
-        self._seen: list[tuple[str, dict[str, Any]]] = []
+        self._seen: list[_Seen] = []
 
     def look(self, source: Source, now: int) -> None:
         """Called in every round: records what the last look has found, and starts the next one."""
         if self._busy is not None and self._busy.is_alive():
             return
         seen, self._seen = self._seen, []
-        for event, fields in seen:
-            self._record(event, fields, now)
+        for each in seen:
+            self._record(each, now)
         found = source.logs.checkpoints.found[-_NEWEST:]
         if not found or now - self._looked_m < _PERIOD_NS:
             return
@@ -53,28 +59,30 @@ class Disks:
         self._busy = threading.Thread(target=self._examine, args=(list(found), base), daemon=True)
         self._busy.start()
 
-    def _record(self, event: str, fields: dict[str, Any], now: int) -> None:
-        if event == "checkpoint":
-            path = fields["path"]
-            if self._known.get(path) != fields:
-                self._known[path] = fields
+    def _record(self, seen: _Seen, now: int) -> None:
+        fields = seen.fields
+        if seen.event == "checkpoint":
+            key = fields["path"], seen.began_m  # a run that starts again saves to the same folder
+            if self._known.get(key) != fields:
+                self._known[key] = fields
                 self._host.add("checkpoint", **fields)
         elif now - self._disk_m >= _DISK_NS and abs(fields["free_bytes"] - self._free) > _NOTABLE * max(self._free, 0):
             self._disk_m, self._free = now, fields["free_bytes"]
             self._host.add("disk", **fields)
 
     def _examine(self, found: list[Checkpoint], base: str | None) -> None:
-        seen: list[tuple[str, dict[str, Any]]] = []
+        seen: list[_Seen] = []
         for one in found:
             folder = _absolute(one.path, base)
             if folder is None or one.evidence is not None or one.began_m is None:
                 continue
             mark = marker(one, folder, age_s=(time.monotonic_ns() - one.began_m) / 1e9)
             if mark is not None:
-                seen.append(("checkpoint", {"path": one.path, "complete": mark[0], "evidence": mark[1]}))
+                fields = {"path": one.path, "complete": mark[0], "evidence": mark[1]}
+                seen.append(_Seen("checkpoint", fields, one.began_m))
         folder = _absolute(found[-1].path, base)
         space = None if folder is None else space_left(folder)
-        self._seen = seen + ([] if space is None else [("disk", space)])
+        self._seen = seen + ([] if space is None else [_Seen("disk", space)])
 
 
 def marker(one: Checkpoint, folder: str, *, age_s: float) -> tuple[bool, str] | None:

@@ -64,7 +64,7 @@ class Monitor:
         self._holding = Holding()
         self._watch = Watch(use_info=os.environ.get("GRPOTUI_PIDFD_INFO") != "off")
         self._titles = Titles(self._host, known=self._source.titled.name if self._source.titled else None)
-        self._disks = Disks(self._host, self._source)
+        self._disks = Disks(self._host)
         self._sampled_m = 0
         self._told: dict[str, tuple[int, int]] = {}
         self._unsupervised = False

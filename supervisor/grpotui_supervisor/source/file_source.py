@@ -87,7 +87,9 @@ class FileSource:
             "records": rows,
             "metrics": {key: number(value) for key, value in sorted(self.logs.latest_metrics(rows).items())},
             "checkpoints": [
-                checkpoint_fields(one) for one in reversed(self.logs.checkpoints.found) if one.rows <= rows
+                checkpoint_fields(one, rows)
+                for one in reversed(self.logs.checkpoints.found)
+                if one.rows < rows or whole
             ],
             "ranks": [],
             "gpus": [],

@@ -84,18 +84,20 @@ def _checkpoint(source: Source, one: Checkpoint) -> dict[str, Any]:
     start, fields = source.start_m, checkpoint_fields(one)
     if one.began_m is not None and start is not None:
         fields["began_offset_s"] = (one.began_m - start) / 1e9
-    if one.evidence is None:
-        fields.update(source.looked_at.get(one.path, {}))
+    looked = source.looked_at.get(one.path)
+    if one.evidence is None and looked is not None and looked["m"] >= (one.began_m or 0):
+        fields.update({key: looked[key] for key in ("complete", "evidence")})
     return fields
 
 
-def checkpoint_fields(one: Checkpoint) -> dict[str, Any]:
-    """A checkpoint as its log alone tells it."""
+def checkpoint_fields(one: Checkpoint, rows: int | None = None) -> dict[str, Any]:
+    """A checkpoint as its log alone tells it, as of its first `rows` records."""
+    evidence = one.evidence if rows is None or one.rows_then <= rows else None
     return {
         "step": one.step,
         "path": one.path,
-        "complete": True if one.evidence else None,
-        "evidence": one.evidence,
+        "complete": True if evidence else None,
+        "evidence": evidence,
         "parts": sorted(one.parts),
         "began_offset_s": None,
     }

@@ -45,7 +45,7 @@ class Source:
         findings: those raised and not cleared, oldest first.
         samples: last memory and CPU sample of each member.
         titled: the phase that the titles of its processes tell.
-        looked_at: by the path of a checkpoint, whether its disk shows it complete, and by what.
+        looked_at: by the path of a checkpoint, whether its disk shows it complete, by what, and when that was seen.
         disk: the last record of the checkpoints' file system.
     """
 
@@ -121,7 +121,7 @@ class Source:
         self.titled = None if name is None else Phase(str(name), "process title", record["m"])
 
     def _take_checkpoint(self, record: Mapping[str, Any]) -> None:
-        found = {"complete": bool(record["complete"]), "evidence": str(record["evidence"])}
+        found = {"complete": bool(record["complete"]), "evidence": str(record["evidence"]), "m": record["m"]}
         self.looked_at[str(record["path"])] = found
 
     def _take_disk(self, record: Mapping[str, Any]) -> None:
