@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from grpotui_supervisor.model.run_state import phase as run_phase
 from grpotui_supervisor.source.phase import phase_now
-from grpotui_supervisor.source.progress import observed_rate, printed_rate, seconds_left
+from grpotui_supervisor.source.progress import Rate, observed_rate, printed_rate, seconds_left
 
 if TYPE_CHECKING:
     from grpotui_supervisor.logs.checkpoints import Checkpoint
@@ -38,17 +38,14 @@ def phase_fields(source: Source) -> dict[str, Any]:
 def progress_fields(source: Source) -> dict[str, Any]:
     """Step, total, seconds a step, seconds left, and the age of the last line of the log with the metrics."""
     logs = source.logs
-    found = logs_progress(logs)
-    rate = (observed_rate(logs.reader.columns.steps, logs.moments) if logs.reader else None) or printed_rate(
-        _printed(logs)
-    )
+    rate = observed_rate(logs.reader.columns.steps, logs.moments) if logs.reader else None
+    rate = rate or printed_rate(_printed(logs))
+    found = _progress(logs, rate)
     running = run_phase(source.run) == "running" and not (logs.reader and logs.reader.training_complete)
     last = next((m for m in reversed(logs.moments) if m >= 0), None)
     left = seconds_left(found["step"], found["steps_total"], rate, since_step_s=age(source, last))
     return {
         **found,
-        "rate_s_per_step": None if rate is None else round(rate.seconds, 4),
-        "rate_from": None if rate is None else rate.told_by,
         "eta_s": round(left, 1) if running and left is not None else None,
         "last_line_age_s": age(source, logs.last_output_m(logs.metrics_member)),
     }
@@ -56,8 +53,11 @@ def progress_fields(source: Source) -> dict[str, Any]:
 
 def logs_progress(logs: Metrics, rows: int | None = None) -> dict[str, Any]:
     """The same as far as a log alone tells: no time is left of a log, and nobody knows how old its lines are."""
+    return _progress(logs, printed_rate(_printed(logs, rows)))
+
+
+def _progress(logs: Metrics, rate: Rate | None) -> dict[str, Any]:
     reader = logs.reader
-    rate = printed_rate(_printed(logs, rows))
     return {
         "step": reader.step if reader else None,
         "steps_total": reader.steps_total if reader else None,
