@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from grpotui.output import Data, say
 from grpotui_supervisor.source.changes import (
     Change,
+    Entered,
     Held,
     LeftBehind,
     LogChanged,
@@ -38,7 +39,7 @@ class NdJson:
         """Which run this is."""
         self._print("run", run=source.directory.run_id, directory=source.directory.path)
 
-    def show(self, source: Source, changes: list[Change]) -> None:  # noqa: C901  (one case a kind)
+    def show(self, source: Source, changes: list[Change]) -> None:  # noqa: C901  (one line a kind)
         """One line for each change."""
         for change in changes:
             match change:
@@ -55,6 +56,8 @@ class NdJson:
                     self._print("leftover", pid=left.pid, name=left.name, member=left.member)
                 case Raised(finding):
                     self._print("finding", **finding_fields(finding))
+                case Entered(name, told_by):
+                    self._print("phase", **{"phase": name, "from": told_by})
                 case Unwatched(seconds):
                     self._print("gap", seconds=seconds)
                 case LogChanged(path, what):

@@ -6,10 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 from grpotui import last_words
 from grpotui.output import Data, say
-from grpotui.text import advice, ending, finding_line, inert, leftover_line, member_name, step_line, verdict_line
+from grpotui.text import (
+    advice,
+    ending,
+    finding_line,
+    inert,
+    leftover_line,
+    member_name,
+    phase_line,
+    step_line,
+    verdict_line,
+)
+from grpotui_supervisor.logs.phases import FIRST_STEP, STARTING
 from grpotui_supervisor.model.members import Running
 from grpotui_supervisor.source.changes import (
     Change,
+    Entered,
     Held,
     LeftBehind,
     LogChanged,
@@ -28,6 +40,9 @@ if TYPE_CHECKING:
     from grpotui_supervisor.model.members import Member
     from grpotui_supervisor.source.source import Source
 
+TOLD = (*STARTING, FIRST_STEP, "validate", "save")
+"""Phases that are worth a line: they last, and nothing else is printed meanwhile. The others change several times a
+step."""
 _UNSUPERVISED = "the shim is gone: nobody owns the processes of the run any more; grpotui stop ends them"
 
 
@@ -84,6 +99,8 @@ class Plain:
                 return finding_line(finding_fields(finding))
             case Unwatched(seconds):
                 return f"no monitor ran for {seconds:.1f} s: output of that time is shown late"
+            case Entered(name, told_by):
+                return phase_line(name, told_by) if name in TOLD else None
             case PhaseChanged(phase):
                 lost = phase == "unsupervised" and not source.run.attached
                 return _UNSUPERVISED if lost else None  # other lines tell of the others

@@ -91,6 +91,79 @@ def step_line(step: int | None, total: int | None, metrics: Mapping[str, float |
     return " ".join(parts)
 
 
+PHASES = {
+    "load_model": "loading the model",
+    "load_checkpoint": "loading a checkpoint",
+    "start_engine": "starting the rollout engine",
+    "capture_graphs": "capturing CUDA graphs",
+    "first_step": "the first step is under way",
+    "generate": "generating",
+    "reward": "computing rewards",
+    "logprob": "computing log probabilities",
+    "reference": "computing reference log probabilities",
+    "update": "updating",
+    "sync": "syncing weights to the engine",
+    "validate": "validating",
+    "save": "saving a checkpoint",
+    "complete": "training complete",
+}
+
+
+def phase_line(phase: str, told_by: str | None) -> str:
+    """`loading the model (from the log)`; several at once in their order."""
+    words = " and ".join(PHASES.get(part, part) for part in phase.split(" + "))
+    return words if told_by is None else f"{words} (from the {told_by})"
+
+
+def progress_line(progress: Mapping[str, Any], now: float | None, since: float | None, told: str | None) -> str | None:
+    """`3.1 s/step · ETA 25s · last line 2s ago · …`; None where none of it is known."""
+    parts = [] if told is None else [told + ("" if now is None or since is None else f" for {duration(now - since)}")]
+    if progress["rate_s_per_step"] is not None:
+        printed = " (as printed)" if progress["rate_from"] == "printed" else ""
+        parts.append(f"{progress['rate_s_per_step']:.3g} s/step{printed}")
+    if progress["eta_s"] is not None:
+        parts.append(f"ETA {duration(progress['eta_s'])}")
+    if progress["last_line_age_s"] is not None:
+        parts.append(f"last line {duration(progress['last_line_age_s'])} ago")
+    return " · ".join(parts) or None
+
+
+def engine_line(engine: Mapping[str, Any]) -> str:
+    """A rollout engine: KV cache, requests, speed, as far as it has told."""
+    words = [
+        f"{word} {100 * value:.3g} %"
+        if key == "engine/kv_cache" and not isinstance(value, str)
+        else f"{word} {number(value)}"
+        for key, word in _ENGINE.items()
+        if (value := engine["metrics"].get(key)) is not None
+    ]
+    age = "" if engine["age_s"] is None else f", {duration(engine['age_s'])} ago"
+    return f"engine {engine['engine']}: {', '.join(words) or 'started'}{age}"
+
+
+_ENGINE = {
+    "engine/kv_cache": "KV cache",
+    "engine/running": "running",
+    "engine/waiting": "waiting",
+    "engine/preemptions": "preemptions",
+    "engine/tokens_per_s": "tokens/s",
+}
+_ENGINE_LINES = 4
+
+
+def checkpoint_line(checkpoint: Mapping[str, Any]) -> str:
+    """The last checkpoint: its step, where it is, and whether it is known to be complete."""
+    step = "" if checkpoint["step"] is None else f" of step {checkpoint['step']}"
+    word = {True: "complete", False: "not complete", None: "not known to be complete"}[checkpoint["complete"]]
+    why = f" ({checkpoint['evidence']})" if checkpoint["evidence"] else ""
+    return f"checkpoint{step}: {word}{why}, {checkpoint['path']}"
+
+
+def disk_line(disk: Mapping[str, Any]) -> str:
+    """What is left where checkpoints go."""
+    return f"disk of {disk['path']}: {size(disk['free_bytes'])} of {size(disk['total_bytes'])} free"
+
+
 def ending(member: Mapping[str, Any]) -> str:
     """How a member is or ended, in words: `exited 0`, `killed by SIGSEGV (core dumped)`, `lost: …`."""
     match member["state"]:
@@ -191,12 +264,25 @@ def status_lines(document: Mapping[str, Any]) -> list[str]:
         lines.append(step_line(document["step"], document["steps_total"], document["metrics"]))
     elif document["state"] in ("starting", "running") or document["attached"] is not None:
         lines.append("no step in the log yet")
+    lines += _where(document)
     lines += [finding_line(found) for found in document["findings"]]
     lines += _member_table(document)
     lines += [leftover_line(left) for left in document["leftovers"]]
     if document["gpu_unavailable"]:
         lines.append(f"gpus: unavailable ({document['gpu_unavailable']})")
     return [inert(line) for line in lines]
+
+
+def _where(document: Mapping[str, Any]) -> list[str]:
+    """Phase, speed and time left, the engines, the last checkpoint: what of them is known."""
+    phase, now = document["phase"], document["as_of"]["offset_s"]
+    told = None if phase is None else phase_line(phase, document["phase_from"])
+    line = progress_line(document["progress"], now, document["phase_since_offset_s"], told)
+    engines = document["engines"]
+    lines = [] if line is None or document["state"] == "ended" else [line]
+    lines += [engine_line(engine) for engine in engines[:_ENGINE_LINES]] if document["state"] != "ended" else []
+    lines += [checkpoint_line(checkpoint) for checkpoint in document["checkpoints"][:1]]
+    return lines + ([] if document["disk"] is None else [disk_line(document["disk"])])
 
 
 def log_lines(document: Mapping[str, Any]) -> list[str]:
@@ -208,6 +294,9 @@ def log_lines(document: Mapping[str, Any]) -> list[str]:
         lines.append(step_line(document["step"], document["steps_total"], document["metrics"]))
     elif document["looks_like"] is not None:
         lines.append(f"no metrics of a known framework in it; it begins with: {document['looks_like']}")
+    if document["phase"] not in (None, "complete"):
+        lines.append(f"it ends in: {phase_line(document['phase'], None)}")
+    lines += [checkpoint_line(checkpoint) for checkpoint in document["checkpoints"][:1]]
     lines.append(f"not in this log: {', '.join(document['not_in_source'])}")
     return [inert(line) for line in lines]
 

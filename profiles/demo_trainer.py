@@ -1,6 +1,6 @@
 """One rank's side of the demo's GRPO loop: sample groups, score them, compare, update; then describe it.
 
-It prints nothing: `demo_grpo` does, on rank 0.
+It prints no metrics: `demo_grpo` does, on rank 0. It says, as verl does, that it validates and where it saves.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from demo_console import Stopwatch, means, spreads
+from demo_console import Stopwatch, means, say, spreads
 from demo_objective import KL_COEF, Answer, Sums, accumulate, chosen, entropy, group_advantages
 from demo_policy import SIZE, Adam, base_policy, greedy, log_probs, sample
 from demo_task import dataset, reward
@@ -165,6 +165,8 @@ class Trainer:
         last = number == self.settings.steps
         score = {}
         if last:
+            if self.ranks.rank == 0:
+                say(f"test_gen_batch meta info: {{'validate': True, 'global_steps': {number}}}")
             with watch.phase("testing"):
                 score = {VALIDATION_KEY: self.validate()}
         if self.settings.checkpoint and self.ranks.rank == 0 and (last or number % SAVE_EVERY == 0):
@@ -214,9 +216,18 @@ def tokens_of(answers: Sequence[Answer]) -> int:
 
 
 def save(folder: str, step: int, weights: Sequence[float]) -> None:
-    """Write the weights as `global_step_<n>.json`; a reader sees the whole file or none."""
-    os.makedirs(folder, exist_ok=True)
-    path = os.path.join(folder, f"global_step_{step}.json")
+    """Write the weights to `global_step_<n>/weights.json`, and then, as verl does, the step into a file beside it.
+
+    A reader sees whole files or none.
+    """
+    place = os.path.join(folder, f"global_step_{step}")
+    say(f"local_global_step_folder: {place}")
+    os.makedirs(place, exist_ok=True)
+    _write(os.path.join(place, "weights.json"), json.dumps({"step": step, "weights": list(weights)}))
+    _write(os.path.join(folder, "latest_checkpointed_iteration.txt"), str(step))
+
+
+def _write(path: str, text: str) -> None:
     with open(path + ".tmp", "w", encoding="utf-8") as file:
-        json.dump({"step": step, "weights": list(weights)}, file)
+        file.write(text)
     os.replace(path + ".tmp", path)

@@ -80,6 +80,31 @@ def test_plain_prints_every_step(home: Home, log: Path) -> None:
     assert [line.split()[1] for line in lines[:3]] == ["1/5", "2/5", "5/5"]
 
 
+SAVING = "local_global_step_folder: /c/global_step_{}\n"
+ENGINE = (
+    "INFO 11-29 16:05:57 [loggers.py:118] Engine 000: Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: "
+    "900.0 tokens/s, Running: 5 reqs, Waiting: 0 reqs, GPU KV cache usage: 50.0%\n"
+)
+
+
+def test_checkpoints_engines_and_the_end_of_a_log(home: Home, tmp_path: Path) -> None:
+    first, second, last = LINES.splitlines(keepends=True)
+    path = tmp_path / "saving.log"
+    path.write_text(first + ENGINE + SAVING.format(2) + second + last + SAVING.format(9))
+    whole = replayed(home, str(path))
+    assert [(c["step"], c["complete"]) for c in whole["checkpoints"]] == [(9, None), (2, True)]
+    assert (whole["phase"], whole["phase_from"]) == ("save", "log")
+    early, later = replayed(home, str(path), "--at", "1"), replayed(home, str(path), "--at", "2")
+    assert (early["checkpoints"], early["phase"], early["metrics"].get("engine/kv_cache")) == ([], None, None)
+    assert [(c["step"], c["complete"]) for c in later["checkpoints"]] == [(2, True)]
+    assert later["metrics"]["engine/kv_cache"] == 0.5
+    text = home.run("replay", str(path)).stdout
+    assert "it ends in: saving a checkpoint" in text
+    assert "checkpoint of step 9: not known to be complete, /c/global_step_9" in text
+    rows = [json.loads(line) for line in home.run("export", str(path), "--to", "jsonl").stdout.splitlines()]
+    assert [row["metrics"].get("engine/tokens_per_s") for row in rows] == [None, 900.0, 900.0]
+
+
 def test_packed_and_from_standard_input(home: Home, log: Path) -> None:
     packed = log.with_suffix(".log.gz")
     packed.write_bytes(gzip.compress(LOG.encode()))

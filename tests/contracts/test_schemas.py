@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 STEPS = os.path.join(os.path.dirname(schemas.__file__), "steps.py")
 SHORT = "grace_seconds = 0.3\nterminate_seconds = 0.3\ninterrupt_seconds = 0.3\nleftover_grace_seconds = 0.3\n"
 DRIVER = 'RANK=0 WORLD_SIZE=1 "$@" & wait $!'
+RAY = """
+mkdir -p "$0"; echo "local_global_step_folder: $0/global_step_7"; printf 7 > "$0/latest_checkpointed_iteration.txt"
+(exec -a ray::WorkerDict.actor_rollout_update_actor sleep 99) & until [ -e "$0/end" ]; do sleep 0.1; done; kill $!
+"""
 EARLY = f"""
 import os, sys
 if os.environ["RANK"] == "1":
@@ -83,6 +87,7 @@ def fill(found: Gallery) -> None:
         "driver", 'mode = "command"', ["sh", "-c", DRIVER, "sh", "{wrapper}", "sh", "-c", "sleep 2; exit 3"],
         '[companions.judge]\nargv = ["sleep", "1000"]\n',
     )  # fmt: skip
+    found.launch("ray", 'mode = "command"', ["bash", "-c", RAY, f"{found.home.path}/checkpoints"])
     found.ranks("killed", "kill", "sleep", "orphan")
     found.ranks("stopped", "sleep", "stubborn")
     found.ranks(
@@ -92,6 +97,8 @@ def fill(found: Gallery) -> None:
     found.ranks("taken-over", f"exit0 {time.monotonic() + 4}")
     found.look("driver", lambda s: any(not m["owned"] for m in s["ranks"]))
     found.look("stopped", lambda s: s["state"] == "running")
+    found.look("ray", lambda s: s["phase_from"] == "process title" and s["disk"] and s["checkpoints"][0]["complete"])
+    (found.home.path / "checkpoints/end").touch()
     found.stop_lines = found.home.run("stop", found.runs["stopped"], "--json").stdout.splitlines()
     kill(shim(found, "taken-over")["worker"])
     lose_the_shim(found, "unsupervised")
@@ -118,7 +125,7 @@ def lose_the_shim(gallery: Gallery, name: str) -> None:
     wait_until(lambda: [r for r in gallery.home.records(gallery.runs[name], "host") if r["ev"] in ("exit", "lost")])
 
 
-NAMES = ["passed", "early", "unstarted", "driver", "killed", "stopped", "kept", "unsupervised", "taken-over"]
+NAMES = ["passed", "early", "unstarted", "driver", "killed", "stopped", "kept", "unsupervised", "taken-over", "ray"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -46,6 +46,7 @@ def test_output_has_verls_form(start: Start) -> None:
     job = start("--steps", "3", *SMALL)
     assert job.codes() == [0, 0], job.stderr()
     first, *steps, last = job.stdout().splitlines()
+    assert steps.pop(2) == "test_gen_batch meta info: {'validate': True, 'global_steps': 3}"
     assert first == "Total training steps: 3"
     assert [line.partition(" - ")[0] for line in steps] == ["step:1", "step:2", "step:3"]
     score = job.steps()[-1]["val-core/demo/reward/mean@1"]
@@ -97,8 +98,11 @@ def test_one_rank_needs_no_launcher(start: Start, tmp_path: Path) -> None:
     folder = tmp_path / "weights"
     job = start("--steps", "21", "--prompts", "1", "--checkpoint", str(folder), world=1)
     assert job.codes() == [0], job.stderr()
-    assert sorted(file.name for file in folder.iterdir()) == ["global_step_20.json", "global_step_21.json"]
-    saved = json.loads((folder / "global_step_21.json").read_text())
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "global_step_20", "global_step_21", "latest_checkpointed_iteration.txt"
+    ]  # fmt: skip
+    assert (folder / "latest_checkpointed_iteration.txt").read_text() == "21"
+    saved = json.loads((folder / "global_step_21/weights.json").read_text())
     assert saved["step"] == 21
     assert any(saved["weights"])
 

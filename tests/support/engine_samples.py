@@ -14,7 +14,7 @@ VLLM = [
         "(APIServer pid=178) INFO 11-14 17:32:07 [v1/metrics/loggers.py:221] Engine 000: Avg prompt "
         "throughput: 41.2 tokens/s, Avg generation throughput: 512.8 tokens/s, Running: 7 reqs, Waiting: 2 "
         "reqs, GPU KV cache usage: 3.1%, Prefix cache hit rate: 12.5%",
-        "Engine 000",
+        "APIServer pid=178 Engine 000",
         {
             "engine/prompt_tokens_per_s": 41.2,
             "engine/tokens_per_s": 512.8,

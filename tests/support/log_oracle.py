@@ -40,7 +40,7 @@ def bits(rows: Iterable[tuple[int, dict[str, float]]]) -> list[tuple[int, dict[s
 
 def state(reader: Reader) -> tuple[object, ...]:
     """Everything a reader tells, comparable."""
-    told = (reader.framework, reader.step, reader.steps_total, reader.training_complete, reader.phase)
+    told = (reader.framework, reader.step, reader.steps_total, reader.training_complete)
     return (*told, bits(rows_of(reader.columns)))
 
 

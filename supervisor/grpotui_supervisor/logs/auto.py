@@ -150,11 +150,6 @@ class AutoReader:
         """False until a framework is recognised."""
         return self._adopted is not None and self._adopted.training_complete
 
-    @property
-    def phase(self) -> str | None:
-        """None until a framework is recognised."""
-        return None if self._adopted is None else self._adopted.phase
-
     def feed(self, block: bytes, *, stream: str = "stdout") -> None:
         """Read the next bytes of a stream."""
         start = 0

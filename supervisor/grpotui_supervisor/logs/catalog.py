@@ -54,6 +54,7 @@ SAME_AS: Final = {
 
 OPEN_KEYS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "verl": (("val-core/", "val/"), ("val/", "val/")),
+    "trl": (("val/", "val/"),),
     "slime": (("eval/", "val/"),),
     "easyr1": (("val/", "val/"), ("reward/", "reward/part/")),
     "prime-rl": (("eval/", "val/"),),
@@ -63,7 +64,8 @@ OPEN_KEYS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "roll": (("val/", "val/"),),
     "oat": (("eval/", "val/"),),
 }
-"""What a raw key begins with, and what the canonical name begins with instead; the first that fits."""
+"""What a raw key begins with, and what the canonical name begins with instead; the first that fits. The readers of the
+Hugging Face family write `val/` for its `eval_`."""
 
 _SOLVED: Final = {"batch/solve_none", "batch/solve_all", "batch/solve_partial"}
 """rLLM counts groups by how many of their answers are right."""

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from grpotui_supervisor.logs.columns import UNKNOWN_STEP, Columns
-from grpotui_supervisor.logs.reader import Lines, number
+from grpotui_supervisor.logs.reader import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,11 +46,15 @@ _LISTS: Final = (
 
 _LEADING: Final = re.compile(r"[0-9][0-9.,]*(?:e[-+]?[0-9]{1,3})?|nan")
 _LABELS: Final = (
+    re.compile(r"\(([A-Za-z][\w.]{0,60} pid=[0-9]+(?:, ip=[0-9A-Fa-f.:]{1,45})?)"),
     re.compile(r"\b(Engine [0-9]{3}):"),
-    re.compile(r"\(([A-Za-z][\w.]{0,60} pid=[0-9]+)"),
     re.compile(r"\[[\d :-]{8,30} ((?:DP|TP)[\w ]{1,20})\]"),
 )
-"""How a line names its engine; the first one found is the most particular."""
+"""How a line names its engine: the process, and the engine in it. Each of several servers has an `Engine 000`."""
+
+
+_LABEL_LIMIT: Final = 200
+"""Characters of a line that are looked at for the name."""
 
 
 class _Sentence(NamedTuple):
@@ -103,23 +107,48 @@ _ALLOCATED: Final = re.compile(
 )
 
 
+WORDS: Final = (
+    b"Avg prompt throughput: ",
+    b"#running-req: ",
+    b"retracted_reqs: ",
+    b"Sleep mode freed",
+    b"sleep freed",
+    b"It took ",
+    b"cumulative_preemption=",
+)
+"""A line with a number of a running engine has one of these. A short and frequent word takes twice the time."""
+
+STARTING_WORDS: Final = (
+    b"KV cache ",
+    b"KV Cache is ",
+    b" blocks: ",
+    b"weights take ",
+    b"oading took ",
+    b"Maximum concurrency for",
+    b"max_total_num_tokens",
+)
+"""The same for an engine that starts."""
+
+
 class EngineReader:
-    """The engine lines of one log."""
+    """The engine lines of one run, from whatever logs they come."""
 
     def __init__(self) -> None:
         self.columns = Columns()
         self.engines: list[str] = []
         """For each row the engine that printed it, as its line names it; empty where it does not."""
-        self._streams: dict[str, Lines] = {}
 
-    def feed(self, block: bytes, *, stream: str = "stdout") -> None:
-        """Read the next bytes of a stream: "stdout" or "stderr", each with its own unfinished line."""
-        for line in self._streams.setdefault(stream, Lines()).feed(block):
-            pairs = dict(_pairs(line))
-            if pairs:
-                labels = (found[1] for label in _LABELS if (found := label.search(line)))
-                self.engines.append(next(labels, ""))
-                self.columns.record(UNKNOWN_STEP, pairs.items())
+    def read(self, line: str, origin: str = "") -> dict[str, float]:
+        """Read one whole line without control sequences; `origin` goes before the engine's name.
+
+        Returns the row that it made, empty when it is none.
+        """
+        pairs = dict(_pairs(line))
+        if pairs:
+            names = [found[1] for label in _LABELS if (found := label.search(line[:_LABEL_LIMIT]))]
+            self.engines.append(" ".join([origin, *names] if origin else names))
+            self.columns.record(UNKNOWN_STEP, pairs.items())
+        return pairs
 
     def last(self, metric: str) -> float | None:
         """The newest value of a metric, of whichever engine."""

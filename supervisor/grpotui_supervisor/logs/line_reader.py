@@ -29,8 +29,6 @@ class LineReader(ABC):
     """Reads one run's output line by line; either stream may carry its records."""
 
     framework: ClassVar[str]
-    phase: str | None = None
-    """None unless a subclass sets it."""
 
     def __init__(self) -> None:
         self.columns = Columns()

@@ -27,6 +27,12 @@ CUT_MARK: Final = "…"
 BAR: Final = r"[0-9]{1,3}%(?:\|[^|]*\|)? *([0-9]{1,12})/([0-9]{1,12}) \["
 """Percentage, bar and `n/N [` of tqdm; a bar copied out of a notebook has no `|...|`."""
 
+PREFIX: Final = (
+    r"(?:\([^()\n]{1,80}\) *){0,3}"  # Ray's and vLLM's processes
+    r"(?:(?:INFO|WARNING|DEBUG)[ :|][^\]\n]{1,90}\] |INFO:[\d :,-]{10,30}:|\[INFO\|[^\]\n]{1,60}\] [\d:, -]{10,30}>> "
+    r"|\[INFO:swift\] |\[[^\]\n]{8,60}\] |INFO: +)?"
+)
+"""What may stand before a framework's own words: the names of processes, and a logger's time and place."""
 LINE_END: Final = re.compile(rb"[\r\n]+")
 
 _CONTROL = re.compile(
@@ -66,10 +72,6 @@ class Reader(Protocol):
     @property
     def training_complete(self) -> bool:
         """Whether the log says that training ran to its end. It says nothing about how the process ended."""
-
-    @property
-    def phase(self) -> str | None:
-        """What the run is doing, only when a log line says so."""
 
     def feed(self, block: bytes, *, stream: str = "stdout") -> None:
         """Read the next bytes of a stream: "stdout" or "stderr", each with its own unfinished line."""
@@ -159,6 +161,10 @@ class Spans:
         if begin < end:
             yield block, begin, end
         self._keep(block, end, len(block))
+
+    def head(self) -> str:
+        """As `Lines.head`."""
+        return self._open[:HEAD_LIMIT].partition(b"\x1b")[0].decode("utf-8", "replace")
 
     def _keep(self, block: bytes, start: int, end: int) -> None:
         room = LINE_LIMIT - len(self._open)

@@ -71,8 +71,7 @@ class TensorBoardReader:
 
     steps_total: int | None = None
     training_complete = False
-    phase: str | None = None
-    """An event file tells none of these three."""
+    """An event file tells neither."""
 
     def __init__(self) -> None:
         self.points: dict[str, Points] = {}

@@ -33,8 +33,6 @@ class TrainerStateReader:
     """
 
     framework: ClassVar[str] = "trl"
-    phase: str | None = None
-    """The file names no phase."""
 
     def __init__(self) -> None:
         self.columns = Columns()

@@ -50,8 +50,6 @@ class TrlReader:
     framework: ClassVar[str] = "trl"
     told_only: ClassVar[bool] = False
     """Whether dicts that do not tell step and total are left to another reader."""
-    phase: str | None = None
-    """TRL names no phase in its log."""
 
     def __init__(self, *, logging_steps: int | None = None, logging_first_step: bool = False) -> None:
         self.columns = LateColumns()

@@ -75,8 +75,6 @@ class VerlReader:
     """One verl run, from its driver's output; either stream may carry the lines."""
 
     framework = "verl"
-    phase: str | None = None
-    """verl names no phase in its log."""
 
     def __init__(self) -> None:
         self.columns = Columns()

@@ -95,6 +95,11 @@ class Member:
         return (self.owned or self.attached) and self.role in LEADING
 
     @property
+    def folder(self) -> str:
+        """Its folder below `ranks/`; a launcher's worker has that of its rank."""
+        return self.key if self.owned or self.rank is None else str(self.rank)
+
+    @property
     def is_open(self) -> bool:
         """Whether its end is still to come."""
         return isinstance(self.state, Starting | Running)

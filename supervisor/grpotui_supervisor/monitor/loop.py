@@ -12,8 +12,10 @@ from grpotui_supervisor.follow import Records
 from grpotui_supervisor.model.run_state import phase
 from grpotui_supervisor.monitor import judging
 from grpotui_supervisor.monitor.attached import Attachment
+from grpotui_supervisor.monitor.disks import Disks
 from grpotui_supervisor.monitor.holding import SECONDS, Holding
 from grpotui_supervisor.monitor.sizes import Sizes
+from grpotui_supervisor.monitor.titles import Titles
 from grpotui_supervisor.monitor.watching import Watch
 from grpotui_supervisor.rules.left_early import ID as LEFT_EARLY
 from grpotui_supervisor.shim import kernel, procfs
@@ -71,6 +73,8 @@ class Monitor:
         self._records = Records(directory.file("ranks.jsonl"))
         self._holding = Holding()
         self._watch = Watch(use_info=os.environ.get("GRPOTUI_PIDFD_INFO") != "off")
+        self._titles = Titles(self._host, known=self._source.titled.name if self._source.titled else None)
+        self._disks = Disks(self._host)
         self._sampled_m = 0
         self._told: dict[str, tuple[int, int]] = {}
         self._unsupervised = False
@@ -109,6 +113,8 @@ class Monitor:
         self._watch.follow(run)
         self._find()
         self._sample()
+        self._titles.look(self._source, time.monotonic_ns())
+        self._disks.look(self._source, time.monotonic_ns())
         self._hold()
         moves = self._timeline.count != before
         ending = any(m.leads and not m.is_open for m in run.members.values())

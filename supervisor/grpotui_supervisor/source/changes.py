@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from grpotui_supervisor.model.members import Starting
 from grpotui_supervisor.model.run_state import Plan, RunPhase, RunState, phase
 from grpotui_supervisor.source.followed import FollowedLog
+from grpotui_supervisor.source.phase import phase_now
 
 if TYPE_CHECKING:
     from grpotui_supervisor.model.finding import Finding
@@ -66,6 +67,14 @@ class Stepped:
 
 
 @dataclass(frozen=True, slots=True)
+class Entered:
+    """What the run is doing now, and whose word that is; None: nobody tells any more."""
+
+    phase: str | None
+    told_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Unwatched:
     """For so long no monitor ran."""
 
@@ -80,7 +89,7 @@ class LogChanged:
     what: str
 
 
-Change = PhaseChanged | MemberChanged | Signalled | Held | LeftBehind | Raised | Stepped | Unwatched | LogChanged
+Change = PhaseChanged | MemberChanged | Signalled | Held | LeftBehind | Raised | Stepped | Entered | Unwatched | LogChanged
 
 
 def _log_words(before: FollowedLog, log: FollowedLog) -> list[str]:
@@ -107,6 +116,7 @@ class Changes:
     def __init__(self) -> None:
         self._phase: RunPhase | None = None
         self._logs: dict[str, FollowedLog] = {}
+        self._doing: str | None = None
         self._members: dict[str, Member] = {}
         self._plan: Plan | None = None
         self._hold: str | None = None
@@ -125,6 +135,10 @@ class Changes:
         rows = range(self._rows, source.logs.steps)
         self._rows = source.logs.steps
         found += [Stepped(row, source.logs.step_of(row)) for row in rows]
+        doing = phase_now(source)
+        if (doing.name if doing else None) != self._doing:
+            self._doing = doing.name if doing else None
+            found.append(Entered(self._doing, doing.told_by if doing else None))
         fresh = source.findings.keys() - self._findings
         self._findings |= fresh
         found += [Raised(finding) for key, finding in source.findings.items() if key in fresh]

@@ -12,6 +12,7 @@ from grpotui_supervisor.logs.tensorboard import TensorBoardReader, is_event_file
 from grpotui_supervisor.source.blocks import Blocks, size_of
 from grpotui_supervisor.source.folders import EVENT_FILE, content
 from grpotui_supervisor.source.metrics import Metrics
+from grpotui_supervisor.source.sections import checkpoint_fields, logs_progress
 from grpotui_supervisor.source.status import SCHEMA, number
 
 if TYPE_CHECKING:
@@ -82,11 +83,10 @@ class FileSource:
             if first:
                 reader = self._begin(part.path, block)
             first = False
-            if reader is not None:
-                reader.feed(block)
+            self.logs.feed(block)
             yield
-        if reader is not None and not isinstance(reader, TensorBoardReader):
-            reader.feed(b"\n")  # a file may end without one; what is written after it is not ours to wait for
+        if not isinstance(reader, TensorBoardReader):
+            self.logs.feed(b"\n")  # a file may end without one; what is written after it is not ours to wait for
         if part.cut is not None:
             self.notes.append(f"{part.path}: {part.cut}")
 
@@ -147,9 +147,16 @@ class FileSource:
             "training_complete": bool(reader and reader.training_complete and whole),
             "step": self._step(rows) if rows else None,
             "steps_total": reader.steps_total if reader else None,
-            "phase": None,
+            "phase": self.logs.phase.name if self.logs.phase is not None and whole else None,
+            "phase_from": "log" if self.logs.phase is not None and whole else None,
+            "progress": {**logs_progress(self.logs, rows), "step": self._step(rows) if rows else None},
             "records": rows,
             "metrics": {key: number(value) for key, value in sorted(self.logs.latest_metrics(rows).items())},
+            "checkpoints": [
+                checkpoint_fields(one, rows)
+                for one in reversed(self.logs.checkpoints.found)
+                if one.rows < rows or whole
+            ],
             "ranks": [],
             "gpus": [],
             "gpu_unavailable": "not in this log",

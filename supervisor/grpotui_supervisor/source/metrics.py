@@ -1,22 +1,77 @@
-"""The metrics of a log, by their canonical names, behind whatever reader the framework needs."""
+"""What a log tells over time, behind whatever reader the framework needs: metrics, phase, checkpoints, engines."""
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from grpotui_supervisor.logs.catalog import canonical
+from grpotui_supervisor.logs import checkpoints, engine, phases
+from grpotui_supervisor.logs.catalog import SAME_AS, canonical
+from grpotui_supervisor.logs.checkpoints import Checkpoints
+from grpotui_supervisor.logs.marked import MarkedLines
+from grpotui_supervisor.source.engines import Engines
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from grpotui_supervisor.logs.columns import Columns
     from grpotui_supervisor.logs.reader import Reader
 
+_FAMILIES = ("verl", "trl")
+_STEADY = engine.WORDS
+_STEADY_WORDS = tuple(word.decode() for word in _STEADY)
+_STARTING = (*phases.STARTING_WORDS, *engine.STARTING_WORDS)
+
+
+class LogPhase(NamedTuple):
+    """What the log said last of what the run is doing."""
+
+    name: str
+    m: int | None
+    """When the log grew by that line; None for a bare log."""
+
 
 class Metrics:
-    """Rows of metrics as far as the reader was fed; what the framework did not print is absent."""
+    """Rows of metrics as far as the reader was fed; what the framework did not print is absent.
+
+    Attributes:
+        phase: the phase that the log told last, if neither a record nor its end came after it.
+        checkpoints: those that the log tells of.
+        engines: what rollout engines said.
+    """
 
     def __init__(self, reader: Reader | None) -> None:
         self.reader = reader
+        self.phase: LogPhase | None = None
+        self.checkpoints = Checkpoints()
+        self.engines = Engines()
+        self._moments: array[int] = array("q")
+        self._marked: dict[str, MarkedLines] = {}
+        self._step: int | None = None
+        self._complete = False
+
+    def feed(self, block: bytes, *, stream: str = "stdout", moment: int | None = None) -> None:
+        """Read the next bytes of the log with the metrics; `moment`: when it had them.
+
+        The reader gets the block in pieces that end with the lines that tell of something else, so that it is known
+        which records came before such a line and which after it, however the log was cut into blocks.
+        """
+        reader = self.reader
+        if reader is None:
+            return
+        marked = self._marked.setdefault(stream, MarkedLines())
+        begin = 0
+        for end, line in marked.lines(block, self._words()):
+            reader.feed(block[begin:end], stream=stream)
+            begin = end
+            self.settle(moment)
+            self._mark(line, moment)
+        reader.feed(block[begin:] if begin else block, stream=stream)
+        self.settle(moment)
+        bar = None if self.has_begun else phases.bar_mark(marked.head())
+        if bar is not None:
+            self._enter(bar.phase, moment)
 
     @property
     def framework(self) -> str | None:
@@ -28,6 +83,16 @@ class Metrics:
     def columns(self) -> Columns | None:
         """The rows; None for a framework without a reader."""
         return None if self.reader is None else self.reader.columns
+
+    @property
+    def moments(self) -> Sequence[int]:
+        """For each row when the log grew by it, in monotonic nanoseconds; -1 where that is not known."""
+        return self._moments
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the log has a record: what it says of starting is over then."""
+        return len(self._moments) > 0
 
     @property
     def step(self) -> int | None:
@@ -61,19 +126,81 @@ class Metrics:
         return {} if self.columns is None else self.columns.row(row)
 
     def metrics(self, row: int) -> dict[str, float]:
-        """A row by canonical names."""
-        return {} if self.framework is None else canonical(self.framework, self.raw(row))
+        """A row by canonical names, with what the one rollout engine had said last before it was printed."""
+        return {} if self.framework is None else {**self._engines_at(row), **canonical(self.framework, self.raw(row))}
 
     def latest_metrics(self, rows: int | None = None) -> dict[str, float]:
         """Each canonical metric at the last of the first `rows` rows that has it.
 
-        Some trainers print a metric on some steps only, so the last row alone would lose it.
+        Some trainers print a metric on some steps only, so the last row alone would lose it. Of an engine it is the
+        last that was said, also after the last row.
         """
+        engines = self.engines.single() if rows is None else self._engines_at(rows - 1) if rows else {}
         columns, last = self.columns, {}
         if columns is None or self.framework is None:
-            return {}
+            return engines
         for key, series in columns.series.items():
             count = len(series.rows) if rows is None else bisect_left(series.rows, rows)
             if count:
                 last[key] = series.values[count - 1]
-        return canonical(self.framework, last)
+        return {**engines, **canonical(self.framework, last)}
+
+    def read_engine(self, line: str, origin: str, moment: int | None) -> None:
+        """One whole line of any log of the run."""
+        self.engines.read(line, origin, m=moment, step=self.step)
+
+    def _engines_at(self, row: int) -> dict[str, float]:
+        return self.engines.at(row)
+
+    def _family(self) -> str | None:
+        """Whose lines the log may hold; None: any, since the framework is not known yet."""
+        name = self.framework
+        return None if name is None else SAME_AS.get(name, name)
+
+    def _words(self) -> Sequence[bytes]:
+        families = [self._family()] if self._family() is not None else _FAMILIES
+        told = {word for family in families for table in (phases.WORDS, checkpoints.WORDS)
+                for word in table.get(family or "", ())}  # fmt: skip
+        return (*_STEADY, *told) if self.has_begun else (*_STEADY, *told, *_STARTING)
+
+    def settle(self, moment: int | None) -> None:
+        """What the reader has found since the last call: records, a moving bar, the end of the training."""
+        reader = self.reader
+        if reader is None:
+            return
+        known, rows = len(self._moments), len(reader.columns)
+        if rows > known:
+            self._moments.extend([-1 if moment is None else moment] * (rows - known))
+            for row in range(known, rows):
+                self.engines.note_row(row)
+        if rows > known or reader.step != self._step:
+            self._step = reader.step
+            self.phase = None
+            if self._is_first_step(rows):
+                self._enter(phases.FIRST_STEP, moment)
+        if reader.training_complete and not self._complete:
+            self._complete = True
+            self._enter(phases.COMPLETE, moment)
+        if self.checkpoints.found:
+            self.checkpoints.settle(reader.columns.steps, complete=self._complete)
+
+    def _is_first_step(self, rows: int) -> bool:
+        """A bar at 0, or verl's validation before the training: what comes next is the first step."""
+        if self._step != 0:
+            return False
+        return rows == 0 or (rows == 1 and self._family() == "verl" and self.reader is not None and self.reader.columns.steps[0] == 0)
+
+    def _mark(self, line: str, moment: int | None) -> None:
+        if not self.has_begun or any(word in line for word in _STEADY_WORDS):
+            self.read_engine(line, "", moment)
+        family = self._family()
+        mark = phases.mark_of(line, starting=not self.has_begun)
+        if mark is not None and (mark.family is None or family in (None, mark.family)):
+            self._enter(mark.phase, moment)
+        self.checkpoints.read(line, family=family, rows=len(self._moments), moment=moment)
+
+    def _enter(self, name: str | None, moment: int | None) -> None:
+        if name is None:
+            self.phase = None
+        elif self.phase is None or self.phase.name != name:
+            self.phase = LogPhase(name, moment)

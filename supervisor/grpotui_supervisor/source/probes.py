@@ -29,7 +29,7 @@ class TorchMemory(NamedTuple):
     max_reserved_bytes: int
 
 
-class Checkpoint(NamedTuple):
+class Saved(NamedTuple):
     """A checkpoint that the trainer said it has saved, at `m`."""
 
     m: int
@@ -88,7 +88,7 @@ class Probes:
         self.columns = LateColumns()
         self.row_moments: list[int] = []
         """When each row was recorded, in monotonic nanoseconds."""
-        self.checkpoints: list[Checkpoint] = []
+        self.checkpoints: list[Saved] = []
         self.memory: dict[tuple[str, int, int], TorchMemory] = {}
         self.parameters: dict[tuple[str, int], Parameters] = {}
         self.step: int | None = None
@@ -158,7 +158,7 @@ class Probes:
             case {"ev": "log", "step": int(step), "logs": dict(logs), "m": int(moment)}:
                 self._log(step, logs, moment)
             case {"ev": "save", "step": int(step), "path": str(path), "m": int(moment)}:
-                self.checkpoints.append(Checkpoint(moment, step, path))
+                self.checkpoints.append(Saved(moment, step, path))
             case {"ev": "train_end"}:
                 self.training_complete = True
             case _:

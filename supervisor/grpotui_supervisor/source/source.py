@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from grpotui_supervisor.follow import Records
 from grpotui_supervisor.model.finding import Finding
@@ -14,9 +15,10 @@ from grpotui_supervisor.shim import procfs
 from grpotui_supervisor.source.followed import Followed
 from grpotui_supervisor.source.logs import Logs
 from grpotui_supervisor.source.member_records import MemberRecords
+from grpotui_supervisor.source.phase import Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from grpotui_supervisor.rundir import RunDirectory
     from grpotui_supervisor.source.probes import Probes
@@ -45,6 +47,9 @@ class Source:
         followed: where the logs of an attached job come from.
         findings: those raised and not cleared, oldest first.
         samples: last memory and CPU sample of each member.
+        titled: the phase that the titles of its processes tell.
+        looked_at: by the path of a checkpoint, whether its disk shows it complete, by what, and when that was seen.
+        disk: the last record of the checkpoints' file system.
     """
 
     def __init__(self, directory: RunDirectory, *, with_logs: bool = True) -> None:
@@ -56,6 +61,9 @@ class Source:
         self.followed = Followed()
         self.findings: dict[tuple[str, str | None], Finding] = {}
         self.samples: dict[str, Sample] = {}
+        self.titled: Phase | None = None
+        self.looked_at: dict[str, dict[str, Any]] = {}
+        self.disk: dict[str, Any] | None = None
         self.as_of: int | None = None
         """Monotonic nanoseconds; None: everything recorded."""
         self.start_t: float | None = None
@@ -85,8 +93,9 @@ class Source:
             self._folded = advance(self._folded, record)
             if self.start_t is None and isinstance(record.get("t"), float):
                 self.start_t = record["t"]
-            if record["ev"] == "member":
-                self._take_sample(record)
+            if record["ev"] in _TAKEN:
+                with suppress(KeyError, TypeError, ValueError, OverflowError):
+                    _TAKEN[record["ev"]](self, record)
         for record in self._files["findings"].until(until):
             self._take_finding(record)
         if self._with_logs:
@@ -117,11 +126,20 @@ class Source:
         return self._folded.first_m
 
     def _take_sample(self, record: Mapping[str, Any]) -> None:
-        try:
-            sample = Sample(record["m"], int(record["rss_bytes"]), float(record["cpu_s"]), int(record["processes"]))
-        except (KeyError, TypeError, ValueError, OverflowError):
-            return
+        sample = Sample(record["m"], int(record["rss_bytes"]), float(record["cpu_s"]), int(record["processes"]))
         self.samples[str(record["member"])] = sample
+
+    def _take_phase(self, record: Mapping[str, Any]) -> None:
+        name = record["phase"]
+        self.titled = None if name is None else Phase(str(name), "process title", record["m"])
+
+    def _take_checkpoint(self, record: Mapping[str, Any]) -> None:
+        found = {"complete": bool(record["complete"]), "evidence": str(record["evidence"]), "m": record["m"]}
+        self.looked_at[str(record["path"])] = found
+
+    def _take_disk(self, record: Mapping[str, Any]) -> None:
+        sizes = {key: int(record[key]) for key in ("free_bytes", "total_bytes")}
+        self.disk = {"path": str(record["path"]), **sizes, "m": record["m"]}
 
     def _take_finding(self, record: Mapping[str, Any]) -> None:
         member = record.get("member")
@@ -131,6 +149,15 @@ class Source:
         elif record["ev"] == "raised":
             names = ("id", "severity", "evidence", "threshold", "next", "step", "member")
             self.findings[key] = Finding(**{name: record.get(name) for name in names})  # type: ignore[arg-type]
+
+
+_TAKEN: Final[dict[str, Callable[[Source, Mapping[str, Any]], None]]] = {
+    "member": Source._take_sample,  # noqa: SLF001
+    "phase": Source._take_phase,  # noqa: SLF001
+    "checkpoint": Source._take_checkpoint,  # noqa: SLF001
+    "disk": Source._take_disk,  # noqa: SLF001
+}
+"""The monitor's events about anything but the ends of processes."""
 
 
 def _is_ending(record: Mapping[str, Any]) -> bool:

@@ -24,6 +24,14 @@ from grpotui_supervisor.source import probed
 from grpotui_supervisor.source.attached import attached_fields
 from grpotui_supervisor.source.expectation import expectation
 from grpotui_supervisor.source.liveness import View, settle
+from grpotui_supervisor.source.sections import (
+    age,
+    checkpoint_list,
+    disk_fields,
+    now,
+    phase_fields,
+    progress_fields,
+)
 
 if TYPE_CHECKING:
     from grpotui_supervisor.model.finding import Finding
@@ -40,7 +48,6 @@ def status(source: Source, view: View | None = None) -> dict[str, Any]:
     (replay at a moment) it holds what was on record then.
     """
     run = source.run if view is None else settle(source.run, view)
-    phase_now = _phase(source, run)
     return {
         "schema": SCHEMA,
         "run": source.directory.run_id,
@@ -63,11 +70,14 @@ def status(source: Source, view: View | None = None) -> dict[str, Any]:
         else [],
         "step": source.logs.step,
         "steps_total": source.logs.steps_total,
-        "phase": phase_now[0],
-        "phase_since_s": phase_now[1],
+        **phase_fields(source),
+        "progress": progress_fields(source),
         "expect": _expect(source, run),
         "metrics": {key: number(value) for key, value in sorted(source.logs.latest_metrics().items())},
-        **probed.fields(source.probes, _now(source)),
+        **probed.fields(source.probes, now(source)),
+        "engines": _engines(source),
+        "checkpoints": checkpoint_list(source),
+        "disk": disk_fields(source),
         "gpus": [],
         "gpu_unavailable": _NO_GPU,
         "findings": [finding_fields(f) for f in source.findings.values()],
@@ -133,7 +143,7 @@ def _monitor(source: Source, view: View | None) -> dict[str, Any]:
 
 def _member(source: Source, member: Member) -> dict[str, Any]:
     sample = source.samples.get(member.key) if member.is_open else None
-    found = source.probes.phase_of(_folder(member))
+    found = source.probes.phase_of(member.folder)
     return {
         "rank": member.rank,
         "member": member.key,
@@ -143,7 +153,7 @@ def _member(source: Source, member: Member) -> dict[str, Any]:
         "pid": member.pid,
         **state_fields(member.state),
         "sent": list(member.sent),
-        "output_age_s": _age(source, source.logs.last_output_m(member.key)),
+        "output_age_s": age(source, source.logs.last_output_m(member.key)),
         "phase": None if found is None else found.word,
         "ended_offset_s": None
         if member.ended_m is None or source.start_m is None
@@ -153,27 +163,17 @@ def _member(source: Source, member: Member) -> dict[str, Any]:
     }
 
 
-def _phase(source: Source, run: RunState) -> tuple[str | None, float | None]:
-    """The phase and its age in seconds: the trainer's own word while it lives, else the log's, which has no age."""
-    found, leader = source.probes.phase, source.probes.leader
-    if found is not None and any(m.is_open and _folder(m) == leader for m in run.members.values()):
-        return found.word, _age(source, found.since_m)
-    reader = source.logs.reader
-    return reader.phase if reader else None, None
-
-
-def _folder(member: Member) -> str:
-    """The member's folder below `ranks/`; a launcher's worker has that of its rank."""
-    return member.key if member.owned or member.rank is None else str(member.rank)
-
-
-def _now(source: Source) -> int | None:
-    return source.as_of if source.as_of is not None else source.run.last_m
-
-
-def _age(source: Source, moment: int | None) -> float | None:
-    now = _now(source)
-    return None if moment is None or now is None else round(max(0, now - moment) / 1e9, 3)
+def _engines(source: Source) -> list[dict[str, Any]]:
+    """The newest numbers of each rollout engine."""
+    return [
+        {
+            "engine": name,
+            "metrics": {key: number(value) for key, value in sorted(latest.values.items())},
+            "step": latest.step,
+            "age_s": age(source, latest.m),
+        }
+        for name, latest in source.logs.engines.latest.items()
+    ]
 
 
 def _expect(source: Source, run: RunState) -> dict[str, Any] | None:

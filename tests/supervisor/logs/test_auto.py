@@ -86,7 +86,6 @@ def test_the_last_validation_of_verl_is_a_record_by_itself() -> None:
 def test_what_came_before_the_record_is_not_lost() -> None:
     reader = read("auto", ("stdout", b"Total training steps: 3\n"), ("stdout", VERL))
     assert (reader.framework, reader.step, reader.steps_total, reader.training_complete) == ("verl", 3, 3, True)
-    assert reader.phase is None
 
 
 def test_what_the_other_stream_said_before_is_not_lost() -> None:

@@ -12,6 +12,7 @@ from grpotui_supervisor.logs.catalog import KEYS, OPEN_KEYS, SAME_AS, canonical,
 from grpotui_supervisor.logs.catalog_doubts import DOUBTS, VERL_V1_KEY
 from grpotui_supervisor.logs.catalog_names import METRICS, OPEN_METRICS
 from grpotui_supervisor.logs.catalog_page import page
+from grpotui_supervisor.logs.trl import TrlReader
 
 PAGE = Path(__file__).parents[3] / "docs" / "metrics.md"
 
@@ -135,8 +136,18 @@ def test_what_is_printed_in_other_words() -> None:
     assert canonical("open-instruct", {"val/stop_rate": 0.75}) == {"length/truncated": 0.25}
 
 
+@pytest.mark.parametrize("framework", ["trl", "unsloth", "ms-swift", "trainer-state"])
+def test_validation_of_the_hugging_face_family(framework: str) -> None:
+    line = b"{'eval_loss': 0.75, 'eval_reward': 1.0, 'eval_runtime': 2.0, 'epoch': 1.0}\n"
+    reader = TrlReader()
+    reader.feed(line)
+    shown = canonical(framework, reader.columns.row(0))
+    assert (shown["val/loss"], shown["val/reward"]) == (0.75, 1.0)
+    assert "reward/mean" not in shown
+
+
 def test_an_absent_metric_and_an_unknown_framework_give_nothing() -> None:
-    assert canonical("trl", {"never/heard/of": 1.0, "val/x": 1.0}) == {}
+    assert canonical("trl", {"never/heard/of": 1.0, "vals/x": 1.0}) == {}
     assert canonical("unheard-of", {"reward": 1.0, "loss": 0.0}) == {}
 
 

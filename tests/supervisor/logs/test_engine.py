@@ -6,7 +6,8 @@ from support.log_data import DATA
 from support.log_oracle import Rows, bits, cut, rows_of
 
 from grpotui_supervisor.logs.catalog import describe
-from grpotui_supervisor.logs.engine import FIELDS, EngineReader
+from grpotui_supervisor.logs.engine import FIELDS, STARTING_WORDS, WORDS, EngineReader
+from grpotui_supervisor.logs.marked import MarkedLines
 from grpotui_supervisor.logs.reader import LINE_LIMIT
 
 LOG = "".join(line + "\n" for line, _, _ in LINES).encode()
@@ -14,9 +15,10 @@ PUBLIC = DATA / "trl" / "public"
 
 
 def read(*blocks: bytes) -> EngineReader:
-    reader = EngineReader()
+    reader, marked = EngineReader(), MarkedLines()
     for block in blocks:
-        reader.feed(block)
+        for _, line in marked.lines(block, (*WORDS, *STARTING_WORDS)):
+            reader.read(line)
     return reader
 
 
@@ -50,9 +52,8 @@ def test_all_metrics_are_in_the_catalogue() -> None:
 
 
 def test_a_line_counts_when_it_has_ended() -> None:
-    reader = read(b"GPU KV cache size: 2,252")
-    assert len(reader.columns) == 0
-    reader.feed(b",970 tokens\n")
+    assert len(read(b"GPU KV cache size: 2,252").columns) == 0
+    reader = read(b"GPU KV cache size: 2,252", b",970 tokens\n")
     assert reader.last("engine/kv_cache_tokens") == 2252970.0
 
 

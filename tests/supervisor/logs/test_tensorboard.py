@@ -46,7 +46,7 @@ def test_scalars_with_steps_and_wall_times() -> None:
     assert points(reader) == {"train/loss": [(7, WALL, 0.5)], "x": [(300, WALL + 1, -1.0)]}
     assert (reader.framework, reader.step, reader.damaged, reader.bad_records) == ("tensorboard", 300, None, 0)
     assert rows_of(reader.columns) == [(7, {"train/loss": 0.5}), (300, {"x": -1.0})]
-    assert (reader.steps_total, reader.training_complete, reader.phase) == (None, False, None)
+    assert (reader.steps_total, reader.training_complete) == (None, False)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,6 @@ def test_the_history_has_steps_and_all_digits() -> None:
     ]
     assert (reader.step, reader.steps_total, reader.logging_steps) == (30, 40, 10)
     assert reader.training_complete
-    assert reader.phase is None
 
 
 def test_it_is_recognised() -> None:

@@ -131,7 +131,7 @@ def test_total_and_progress() -> None:
     reader.feed(b"\rTraining Progress:   5%|5         | 2/40 [00:03<01:01,  1.63s/it]\n", stream="stderr")
     assert reader.step == 3
     reader.feed(b"\rTraining Progress:  10%|5         | 4/40 [00:03<01:01,  1.63s/it]\n", stream="stderr")
-    assert (reader.step, reader.steps_total, reader.phase) == (4, 40, None)
+    assert (reader.step, reader.steps_total) == (4, 40)
 
 
 @pytest.mark.parametrize(

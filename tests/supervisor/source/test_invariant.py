@@ -20,8 +20,9 @@ FAULTS = {"": "passed", "kill": "failed", "leave-early": "failed", "orphan": "pa
 
 
 def demo(home: Home, fault: str, *, steps: int = 3) -> str:
+    argv = ["{python}", "{profile_dir}/demo_grpo.py", "--steps", str(steps), "--prompts", "16"]
     settings = [
-        f"launch.argv=['{{python}}','{{profile_dir}}/demo_grpo.py','--steps','{steps}','--prompts','16']",
+        f"launch.argv={[*argv, '--checkpoint', str(home.path / 'checkpoints')]}",
         "launch.grace_seconds=1",
         "launch.leftover_grace_seconds=0.5",
         f"expect.steps={steps}",
@@ -29,6 +30,10 @@ def demo(home: Home, fault: str, *, steps: int = 3) -> str:
     if fault:
         settings += [f"launch.env.GRPOTUI_DEMO_FAULT={fault}", 'launch.env.GRPOTUI_DEMO_FAULT_STEP="2"']
     return home.launch("demo", *[word for setting in settings for word in ("--set", setting)])
+
+
+def steps_of(document: dict[str, Any]) -> int:
+    return int(document["progress"]["steps_total"])
 
 
 def recorded(document: dict[str, Any]) -> dict[str, Any]:
@@ -50,6 +55,9 @@ def test_live_at_t_is_replay_at_t(home: Home, fault: str) -> None:
     assert seen[-1]["verdict"] == FAULTS[fault]
     assert {document["state"] for document in seen} >= {"running", "ended"}
     assert seen[-1]["step"] is not None
+    if FAULTS[fault] == "passed":
+        (checkpoint,) = seen[-1]["checkpoints"]
+        assert (checkpoint["step"], checkpoint["complete"]) == (steps_of(seen[-1]), True)
     for live in seen:
         replayed = Source(directory)
         replayed.update(live["as_of"]["m"])
