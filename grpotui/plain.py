@@ -83,7 +83,7 @@ class Plain:
         """Something that is said about this client, not about the run."""
         say(f"grpotui: {text}")
 
-    def _words(self, source: Source, change: Change) -> str | None:  # noqa: PLR0911  (one line a kind)
+    def _words(self, source: Source, change: Change) -> str | None:  # noqa: C901, PLR0911  (one line a kind)
         match change:
             case MemberChanged(member):
                 return self._member(member, watched=source.run.attached)

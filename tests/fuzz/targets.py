@@ -17,7 +17,8 @@ from grpotui_supervisor.errors import SchemaError
 from grpotui_supervisor.follow import Records, read_range
 from grpotui_supervisor.logs import READERS
 from grpotui_supervisor.logs.columns import UNKNOWN_STEP
-from grpotui_supervisor.logs.engine import EngineReader
+from grpotui_supervisor.logs.engine import STARTING_WORDS, WORDS, EngineReader
+from grpotui_supervisor.logs.marked import MarkedLines
 from grpotui_supervisor.logs.tensorboard import TensorBoardReader
 from grpotui_supervisor.samples.files import LOG_READERS
 from grpotui_supervisor.samples.inert import inert
@@ -41,9 +42,10 @@ def log_reader(framework: str, blocks: Blocks) -> object:
 
 
 def engine(blocks: Blocks) -> object:
-    reader = EngineReader()
+    reader, marked = EngineReader(), MarkedLines()
     for block in blocks:
-        reader.feed(block)
+        for _, line in marked.lines(block, (*WORDS, *STARTING_WORDS)):
+            reader.read(line)
     return reader.engines, bits(rows_of(reader.columns))
 
 

@@ -89,7 +89,9 @@ class LogChanged:
     what: str
 
 
-Change = PhaseChanged | MemberChanged | Signalled | Held | LeftBehind | Raised | Stepped | Entered | Unwatched | LogChanged
+Change = (
+    PhaseChanged | MemberChanged | Signalled | Held | LeftBehind | Raised | Stepped | Entered | Unwatched | LogChanged
+)
 
 
 def _log_words(before: FollowedLog, log: FollowedLog) -> list[str]:

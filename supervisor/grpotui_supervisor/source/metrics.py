@@ -176,7 +176,7 @@ class Metrics:
         if rows > known or reader.step != self._step:
             self._step = reader.step
             self.phase = None
-            if self._is_first_step(rows):
+            if self._is_first_step(reader.columns.steps):
                 self._enter(phases.FIRST_STEP, moment)
         if reader.training_complete and not self._complete:
             self._complete = True
@@ -184,11 +184,11 @@ class Metrics:
         if self.checkpoints.found:
             self.checkpoints.settle(reader.columns.steps, complete=self._complete)
 
-    def _is_first_step(self, rows: int) -> bool:
+    def _is_first_step(self, steps: Sequence[int]) -> bool:
         """A bar at 0, or verl's validation before the training: what comes next is the first step."""
         if self._step != 0:
             return False
-        return rows == 0 or (rows == 1 and self._family() == "verl" and self.reader is not None and self.reader.columns.steps[0] == 0)
+        return not len(steps) or (list(steps) == [0] and self._family() == "verl")
 
     def _mark(self, line: str, moment: int | None) -> None:
         if not self.has_begun or any(word in line for word in _STEADY_WORDS):

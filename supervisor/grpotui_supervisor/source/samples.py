@@ -67,7 +67,7 @@ def _job_folder(facts: Mapping[str, Any]) -> str:
 def _was_there(sample: Sample, source: Source) -> bool:
     if source.as_of is None:
         return True
-    step = source.logs.reader.step if source.logs.reader is not None else None
+    step = source.logs.step
     return step is not None and sample.step is not None and sample.step <= step
 
 

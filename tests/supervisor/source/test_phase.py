@@ -10,20 +10,23 @@ import pytest
 
 from grpotui_supervisor.model.members import Exited, Member, Running
 from grpotui_supervisor.model.run_state import RunState
-from grpotui_supervisor.source import phase
 from grpotui_supervisor.source.metrics import LogPhase
 from grpotui_supervisor.source.phase import Phase, phase_now
+from grpotui_supervisor.source.timed_sections import Phase as HookPhase
 
 if TYPE_CHECKING:
     from support.runs import Home
 
 
-def source(title: str | None, log: str | None, *, state: object = None) -> Any:
-    member = Member(key="driver", node="n", role="driver", state=state or Running())  # type: ignore[arg-type]
+def source(
+    title: str | None, log: str | None, *, hook: str | None = None, state: object = None, owned: bool = True
+) -> Any:
+    member = Member(key="driver", node="n", role="driver", owned=owned, state=state or Running())  # type: ignore[arg-type]
     return SimpleNamespace(
         run=RunState(members={"driver": member}),
         titled=title and Phase(title, "process title", 7),
         logs=SimpleNamespace(phase=log and LogPhase(log, 5)),
+        probes=SimpleNamespace(phase=hook and HookPhase(hook, 9), leader="driver"),
     )
 
 
@@ -44,14 +47,23 @@ def test_the_more_particular_word_counts(title: str | None, log: str | None, tol
     assert phase_now(source(title, log)) == told
 
 
-def test_the_hook_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = Phase("reward", "hook", 9)
-    monkeypatch.setattr(phase, "_from_hook", lambda _source: told)
-    assert phase_now(source("generate", "validate")) == told
+def test_the_hook_comes_first() -> None:
+    assert phase_now(source("generate", "validate", hook="reward")) == ("reward", "hook", 9)
+
+
+def test_the_phase_of_another_member_is_not_the_runs() -> None:
+    one = source(None, "save", hook="reward")
+    one.probes.leader = "1"
+    assert phase_now(one) == ("save", "log", 5)
 
 
 def test_what_has_ended_does_nothing() -> None:
-    assert phase_now(source("update", "save", state=Exited(0))) is None
+    for owned in (True, False):
+        assert phase_now(source("update", "save", hook="update", state=Exited(0), owned=owned)) is None
+
+
+def test_the_log_of_an_attached_job_tells_its_phase() -> None:
+    assert phase_now(source(None, "save", owned=False)) == ("save", "log", 5)
 
 
 JOB = r"""
