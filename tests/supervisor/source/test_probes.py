@@ -122,7 +122,7 @@ def test_a_step_is_an_update_only_behind_a_section() -> None:
     said = []
     lines: list[dict[str, Any]] = [
         {"ev": "train_begin"}, {"ev": "step_begin"}, {"ev": "begin", "name": "T._prepare_inputs"},
-        {"ev": "begin", "name": "T.reward_f", "main": False}, {"ev": "end", "begin": 2}, {"ev": "step_end"},
+        {"ev": "begin", "name": "T._calculate_rewards", "main": False}, {"ev": "end", "begin": 2}, {"ev": "step_end"},
     ]  # fmt: skip
     for seq, record in enumerate(lines):
         sections.take({**record, "seq": seq, "m": seq})
