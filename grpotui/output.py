@@ -47,6 +47,17 @@ def prepare() -> None:
             setattr(sys, name, Inert(stream))
 
 
+def draw(text: str) -> None:
+    """Our own drawing on stderr, cursor movements and all; what of it others wrote must be inert already.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        io.TextIOWrapper.write(sys.stderr, text)
+        sys.stderr.flush()
+
+
 def say(text: str) -> None:
     """Words on stderr; a full disk behind it is ignored.
 

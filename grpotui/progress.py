@@ -8,6 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final
 
+from grpotui.output import draw
 from grpotui.text import inert, size
 
 if TYPE_CHECKING:
@@ -58,8 +59,7 @@ class Progress:
 
     def _write(self, text: str) -> None:
         try:
-            sys.stderr.write(text)
-            sys.stderr.flush()
+            draw(text)
         except OSError:  # a terminal that has gone ends no work
             self._terminal = False
 

@@ -48,13 +48,13 @@ class _Member(msgspec.Struct):
     member: str
     rank: int | None
     role: str
-    cwd: str = ""
+    cwd: str | None = None
 
 
 class _Facts(msgspec.Struct):
     schema: int
     node: str = "node-0"
-    cwd: str = ""
+    cwd: str | None = None
     profile_path: str = ""
     wrapped: bool = False
     host: _Host = msgspec.field(default_factory=_Host)

@@ -42,7 +42,7 @@ def samples(
         return
     sizes = source.logs.sizes()
     for name in sorted(sizes):
-        if name.rpartition("/")[0] == source.logs.metrics_member:
+        if name.rpartition("/")[0] == source.logs.metrics_member and name.endswith(".log"):
             blocks = read_range(source.directory.file(f"ranks/{name}"), 0, sizes[name])
             yield from log_samples(_counted(blocks, sizes[name], progress))
     for path in dump_paths(source.directory.path, source.facts):
@@ -61,7 +61,7 @@ def dump_paths(run_dir: str, facts: Mapping[str, Any]) -> list[str]:
 
 def _job_folder(facts: Mapping[str, Any]) -> str:
     members = [member for member in facts.get("members", ()) if member["role"] in ("rank", "driver")]
-    return str(next((member["cwd"] for member in members if member.get("cwd")), facts.get("cwd", "")))
+    return str(next((member["cwd"] for member in members if member.get("cwd")), facts.get("cwd") or ""))
 
 
 def _was_there(sample: Sample, source: Source) -> bool:
