@@ -57,7 +57,7 @@ def test_phases_are_seen_live_and_replay_is_the_same(home: Home) -> None:
     assert (end["verdict"], end["step"], end["steps_total"], end["training_complete"]) == ("passed", 8, 8, True)
     words = {document["phase"] for document in seen}
     assert words >= {"generate", "update"}
-    assert {document["phase_since_s"] is None for document in seen if document["phase"]} == {False}
+    assert {document["phase_since_offset_s"] is None for document in seen if document["phase"]} == {False}
     assert {m["phase"] for document in seen for m in document["ranks"]} >= {"generate", "update"}
     assert [(p["member"], p["changed"], p["samples"]) for p in end["parameters"]] == [("0", True, 6), ("1", True, 6)]
     assert end["torch_memory"] == []  # no GPU: nothing was allocated there, and nothing is said
@@ -94,7 +94,7 @@ def test_a_trainer_killed_in_mid_phase(home: Home) -> None:
     end = home.wait_for_state(run, "ended", seconds=60)
     assert (end["ranks"][1]["signal"], end["ranks"][1]["phase"], end["ranks"][1]["sent"]) == ("SIGKILL", "reward", [])
     assert end["first_failure"]["rank"] == 1
-    assert (end["phase"], end["phase_since_s"]) == (None, None)
+    assert (end["phase"], end["phase_since_offset_s"]) == (None, None)
 
 
 def test_the_exit_code_is_the_job_s(home: Home) -> None:
