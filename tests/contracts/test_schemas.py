@@ -97,11 +97,11 @@ def fill(found: Gallery) -> None:
     found.ranks("taken-over", f"exit0 {time.monotonic() + 4}")
     found.look("driver", lambda s: any(not m["owned"] for m in s["ranks"]))
     found.look("stopped", lambda s: s["state"] == "running")
-    found.look("ray", lambda s: s["phase_from"] == "process title" and s["disk"] and s["checkpoints"][0]["complete"])
-    (found.home.path / "checkpoints/end").touch()
     found.stop_lines = found.home.run("stop", found.runs["stopped"], "--json").stdout.splitlines()
     kill(shim(found, "taken-over")["worker"])
     lose_the_shim(found, "unsupervised")
+    found.look("ray", lambda s: s["phase_from"] == "process title" and s["disk"] and s["checkpoints"][0]["complete"])
+    (found.home.path / "checkpoints/end").touch()
     found.look("kept", lambda s: s["leftovers"])
     for name in ("passed", "early", "unstarted", "driver", "killed", "taken-over"):
         found.look(name, lambda s: s["state"] == "ended")

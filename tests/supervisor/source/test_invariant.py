@@ -19,7 +19,7 @@ LIVE_ONLY = ("supervision", "monitor")
 FAULTS = {"": "passed", "kill": "failed", "leave-early": "failed", "orphan": "passed"}
 
 
-def demo(home: Home, fault: str, *, steps: int = 3) -> str:
+def demo(home: Home, fault: str, *, steps: int = 8) -> str:
     argv = ["{python}", "{profile_dir}/demo_grpo.py", "--steps", str(steps), "--prompts", "16"]
     settings = [
         f"launch.argv={[*argv, '--checkpoint', str(home.path / 'checkpoints')]}",
@@ -28,7 +28,7 @@ def demo(home: Home, fault: str, *, steps: int = 3) -> str:
         f"expect.steps={steps}",
     ]
     if fault:
-        settings += [f"launch.env.GRPOTUI_DEMO_FAULT={fault}", 'launch.env.GRPOTUI_DEMO_FAULT_STEP="2"']
+        settings += [f"launch.env.GRPOTUI_DEMO_FAULT={fault}", 'launch.env.GRPOTUI_DEMO_FAULT_STEP="6"']
     return home.launch("demo", *[word for setting in settings for word in ("--set", setting)])
 
 

@@ -33,6 +33,7 @@ RUN = """\
 {e1}
 (TaskRunner pid=1) step:1 - actor/entropy:0.5 - timing_s/step:3.0
 {e2}
+(WorkerDict pid=9) INFO 11-29 16:04:01 [kv_cache_utils.py:634] GPU KV cache size: 2,000 tokens
 (TaskRunner pid=1) local_global_step_folder: /c/global_step_2
 (WorkerDict pid=9) [Rank 0] Saved model to /c/global_step_2/actor/model_world_size_1_rank_0.pt
 (TaskRunner pid=1) step:2 - actor/entropy:0.4 - timing_s/step:3.5
