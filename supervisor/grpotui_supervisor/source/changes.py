@@ -11,6 +11,7 @@ from grpotui_supervisor.source.followed import FollowedLog
 from grpotui_supervisor.source.phase import phase_now
 
 if TYPE_CHECKING:
+    from grpotui_supervisor.logs.columns import Columns
     from grpotui_supervisor.model.finding import Finding
     from grpotui_supervisor.model.members import Leftover, Member
     from grpotui_supervisor.source.source import Source
@@ -125,6 +126,7 @@ class Changes:
         self._left: set[int] = set()
         self._findings: set[tuple[str, str | None]] = set()
         self._rows = 0
+        self._columns: Columns | None = None
         self._gaps = 0
 
     def of(self, source: Source, run: RunState) -> list[Change]:
@@ -134,9 +136,7 @@ class Changes:
         self._gaps += len(gaps)
         found += [Unwatched((end - begin) / 1e9) for begin, end in gaps]
         found += self._log_changes(source)
-        rows = range(self._rows, source.logs.steps)
-        self._rows = source.logs.steps
-        found += [Stepped(row, source.logs.step_of(row)) for row in rows]
+        found += [Stepped(row, source.logs.step_of(row)) for row in self._new_rows(source)]
         doing = phase_now(source)
         if (doing.name if doing else None) != self._doing:
             self._doing = doing.name if doing else None
@@ -149,6 +149,13 @@ class Changes:
             self._phase = now
             found.append(PhaseChanged(now))
         return found
+
+    def _new_rows(self, source: Source) -> range:
+        """All of them once others have taken their place: SkyRL's that tell their steps, or exact ones."""
+        columns = source.logs.columns
+        begin = self._rows if columns is self._columns else 0
+        self._rows, self._columns = source.logs.steps, columns
+        return range(begin, self._rows)
 
     def _log_changes(self, source: Source) -> list[Change]:
         now = source.followed.logs
