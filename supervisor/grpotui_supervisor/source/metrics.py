@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from grpotui_supervisor.logs import checkpoints, engine, phases
+from grpotui_supervisor.logs import checkpoints, engine, engine_fast, phases
 from grpotui_supervisor.logs.catalog import SAME_AS, canonical
 from grpotui_supervisor.logs.checkpoints import Checkpoints
-from grpotui_supervisor.logs.marked import MarkedLines
+from grpotui_supervisor.logs.marked import MarkedLines, text_of
 from grpotui_supervisor.source.engines import Engines
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Metrics:
             return
         marked = self._marked.setdefault(stream, MarkedLines())
         begin = 0
-        for end, line in marked.lines(block, self._words()):
+        for end, line in marked.raw_lines(block, self._words()):
             reader.feed(block[begin:end], stream=stream)
             begin = end
             self.settle(moment)
@@ -158,10 +159,7 @@ class Metrics:
         return None if name is None else SAME_AS.get(name, name)
 
     def _words(self) -> Sequence[bytes]:
-        families = [self._family()] if self._family() is not None else _FAMILIES
-        told = {word for family in families for table in (phases.WORDS, checkpoints.WORDS)
-                for word in table.get(family or "", ())}  # fmt: skip
-        return (*_STEADY, *told) if self.has_begun else (*_STEADY, *told, *_STARTING)
+        return _words(self._family(), starting=not self.has_begun)
 
     def settle(self, moment: int | None) -> None:
         """What the reader has found since the last call: records, a moving bar, the end of the training."""
@@ -190,7 +188,12 @@ class Metrics:
             return False
         return not len(steps) or (list(steps) == [0] and self._family() == "verl")
 
-    def _mark(self, line: str, moment: int | None) -> None:
+    def _mark(self, raw: bytes, moment: int | None) -> None:
+        statistics = engine_fast.statistics(raw)
+        if statistics is not None:  # such a line tells of nothing else
+            self.engines.add(statistics, "", m=moment, step=self.step)
+            return
+        line = text_of(raw)
         if not self.has_begun or any(word in line for word in _STEADY_WORDS):
             self.read_engine(line, "", moment)
         family = self._family()
@@ -204,3 +207,10 @@ class Metrics:
             self.phase = None
         elif self.phase is None or self.phase.name != name:
             self.phase = LogPhase(name, moment)
+
+
+@cache
+def _words(family: str | None, *, starting: bool) -> Sequence[bytes]:
+    families = _FAMILIES if family is None else (family,)
+    told = {word for name in families for table in (phases.WORDS, checkpoints.WORDS) for word in table.get(name, ())}
+    return (*_STEADY, *sorted(told), *(_STARTING if starting else ()))
