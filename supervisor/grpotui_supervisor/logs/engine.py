@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from grpotui_supervisor.logs.columns import UNKNOWN_STEP, Columns
 from grpotui_supervisor.logs.engine_fast import METRICS
-from grpotui_supervisor.logs.marked import text_of
-from grpotui_supervisor.logs.reader import number
+from grpotui_supervisor.logs.reader import number, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,19 +163,22 @@ class EngineReader:
         key = (*line.source, origin)
         name = self._names.get(key)
         if name is None:
-            name = _name(text_of(b"".join(line.source)), origin)
+            name = _name(plain(b"".join(line.source).decode()), origin)
             if len(self._names) < _MAX_NAMES:
                 self._names[key] = name
         self.engines.append(name)
         pairs = dict(zip(METRICS, line.values, strict=False))
-        count = len(pairs)
-        shape = self._shapes[count] if count in self._shapes else self._shapes.setdefault(
-            count, self.columns.shape(METRICS[:count]))  # fmt: skip
+        shape = self._shape(len(pairs))
         if shape is None:
             self.columns.record(UNKNOWN_STEP, pairs.items())
         else:
             self.columns.append_rows(shape, (UNKNOWN_STEP,), (shape.pack(UNKNOWN_STEP, *line.values),))
         return pairs
+
+    def _shape(self, count: int) -> Shape | None:
+        if count not in self._shapes:
+            self._shapes[count] = self.columns.shape(METRICS[:count])
+        return self._shapes[count]
 
     def last(self, metric: str) -> float | None:
         """The newest value of a metric, of whichever engine."""

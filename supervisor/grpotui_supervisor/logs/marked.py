@@ -43,12 +43,13 @@ def text_of(line: bytes) -> str:
 
 def _found(data: bytes, begin: int, end: int, words: Sequence[bytes]) -> list[tuple[int, bytes]]:
     stops: dict[int, tuple[int, int]] = {}
+    find, search = data.find, LINE_END.search
     for word in words:
-        at = data.find(word, begin, end)
+        at = find(word, begin, end)
         while at >= 0:
             start = line_start(data, begin, at)
-            ending = LINE_END.search(data, at, end)
+            ending = search(data, at, end)
             stop, behind = (end, end) if ending is None else ending.span()
             stops[start] = stop, behind
-            at = data.find(word, behind, end)
+            at = find(word, behind, end)
     return [(behind, data[start:stop]) for start, (stop, behind) in sorted(stops.items())]

@@ -171,8 +171,9 @@ class Metrics:
             self._moments.extend([-1 if moment is None else moment] * (rows - known))
             for row in range(known, rows):
                 self.engines.note_row(row)
-        if rows > known or reader.step != self._step:
-            self._step = reader.step
+        step = reader.step
+        if rows > known or step != self._step:
+            self._step = step
             self.phase = None
             if self._is_first_step(reader.columns.steps):
                 self._enter(phases.FIRST_STEP, moment)
@@ -191,7 +192,7 @@ class Metrics:
     def _mark(self, raw: bytes, moment: int | None) -> None:
         statistics = engine_fast.statistics(raw)
         if statistics is not None:  # such a line tells of nothing else
-            self.engines.add(statistics, "", m=moment, step=self.step)
+            self.engines.add(statistics, "", m=moment, step=self._step)
             return
         line = text_of(raw)
         if not self.has_begun or any(word in line for word in _STEADY_WORDS):
