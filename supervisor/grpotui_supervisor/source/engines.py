@@ -68,8 +68,9 @@ class Engines:
         name = names[-1] = names[-1] or NAMELESS
         before = self.latest.get(name)
         if before is not None:
-            self.latest[name] = Latest(m, step, before.values | values)
-            if values.keys() <= before.values.keys():
+            same = values.keys() == before.values.keys()
+            self.latest[name] = Latest(m, step, values if same else before.values | values)
+            if same or values.keys() <= before.values.keys():
                 return
         elif len(self.latest) < MAX_ENGINES:
             self.latest[name] = Latest(m, step, values)
