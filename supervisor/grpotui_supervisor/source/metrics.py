@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _FAMILIES = ("verl", "trl")
 _STEADY = engine.WORDS
-_STEADY_WORDS = tuple(word.decode() for word in _STEADY)
 _STARTING = (*phases.STARTING_WORDS, *engine.STARTING_WORDS)
 
 
@@ -146,9 +145,14 @@ class Metrics:
                 last[key] = series.values[count - 1]
         return {**engines, **canonical(self.framework, last)}
 
-    def read_engine(self, line: str, origin: str, moment: int | None) -> None:
-        """One whole line of any log of the run."""
-        self.engines.read(line, origin, m=moment, step=self.step)
+    def read_engine(self, line: bytes, origin: str, moment: int | None) -> bool:
+        """One whole line of any log of the run. Returns whether it holds statistics, and so tells of nothing else."""
+        statistics = engine_fast.statistics(line)
+        if statistics is None:
+            self.engines.read(text_of(line), origin, m=moment, step=self.step)
+        else:
+            self.engines.add(statistics, origin, m=moment, step=self.step)
+        return statistics is not None
 
     def _engines_at(self, row: int) -> dict[str, float]:
         return self.engines.at(row)
@@ -190,13 +194,10 @@ class Metrics:
         return not len(steps) or (list(steps) == [0] and self._family() == "verl")
 
     def _mark(self, raw: bytes, moment: int | None) -> None:
-        statistics = engine_fast.statistics(raw)
-        if statistics is not None:  # such a line tells of nothing else
-            self.engines.add(statistics, "", m=moment, step=self._step)
+        may_be_engine = not self.has_begun or any(word in raw for word in _STEADY)
+        if may_be_engine and self.read_engine(raw, "", moment):
             return
         line = text_of(raw)
-        if not self.has_begun or any(word in line for word in _STEADY_WORDS):
-            self.read_engine(line, "", moment)
         family = self._family()
         mark = phases.mark_of(line, starting=not self.has_begun)
         if mark is not None and (mark.family is None or family in (None, mark.family)):
