@@ -11,10 +11,14 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from grpotui_supervisor.logs.columns import UNKNOWN_STEP, Columns
-from grpotui_supervisor.logs.reader import number
+from grpotui_supervisor.logs.engine_fast import METRICS
+from grpotui_supervisor.logs.reader import number, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from grpotui_supervisor.logs.columns import Shape
+    from grpotui_supervisor.logs.engine_fast import Statistics
 
 Pair = tuple[str, float]
 
@@ -55,6 +59,9 @@ _LABELS: Final = (
 
 _LABEL_LIMIT: Final = 200
 """Characters of a line that are looked at for the name."""
+
+_MAX_NAMES: Final = 4096
+"""Names that are kept to be found again quickly."""
 
 
 class _Sentence(NamedTuple):
@@ -137,6 +144,8 @@ class EngineReader:
         self.columns = Columns()
         self.engines: list[str] = []
         """For each row the engine that printed it, as its line names it; empty where it does not."""
+        self._shapes: dict[int, Shape | None] = {}
+        self._names: dict[tuple[bytes, bytes, str], str] = {}
 
     def read(self, line: str, origin: str = "") -> dict[str, float]:
         """Read one whole line without control sequences; `origin` goes before the engine's name.
@@ -145,14 +154,40 @@ class EngineReader:
         """
         pairs = dict(_pairs(line))
         if pairs:
-            names = [found[1] for label in _LABELS if (found := label.search(line[:_LABEL_LIMIT]))]
-            self.engines.append(" ".join([origin, *names] if origin else names))
+            self.engines.append(_name(line, origin))
             self.columns.record(UNKNOWN_STEP, pairs.items())
         return pairs
+
+    def add(self, line: Statistics, origin: str = "") -> dict[str, float]:
+        """As `read`, of a line that was read the fast way."""
+        key = (*line.source, origin)
+        name = self._names.get(key)
+        if name is None:
+            name = _name(plain(b"".join(line.source).decode()), origin)
+            if len(self._names) < _MAX_NAMES:
+                self._names[key] = name
+        self.engines.append(name)
+        pairs = dict(zip(METRICS, line.values, strict=False))
+        shape = self._shape(len(pairs))
+        if shape is None:
+            self.columns.record(UNKNOWN_STEP, pairs.items())
+        else:
+            self.columns.append_rows(shape, (UNKNOWN_STEP,), (shape.pack(UNKNOWN_STEP, *line.values),))
+        return pairs
+
+    def _shape(self, count: int) -> Shape | None:
+        if count not in self._shapes:
+            self._shapes[count] = self.columns.shape(METRICS[:count])
+        return self._shapes[count]
 
     def last(self, metric: str) -> float | None:
         """The newest value of a metric, of whichever engine."""
         return self.columns.last(metric)
+
+
+def _name(line: str, origin: str) -> str:
+    names = [found[1] for label in _LABELS if (found := label.search(line[:_LABEL_LIMIT]))]
+    return " ".join([origin, *names] if origin else names)
 
 
 def _pairs(line: str) -> Iterator[Pair]:

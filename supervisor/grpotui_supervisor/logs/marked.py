@@ -24,6 +24,10 @@ class MarkedLines(Spans):
 
         All of them must be taken.
         """
+        return ((end, text_of(line)) for end, line in self.raw_lines(block, words))
+
+    def raw_lines(self, block: bytes, words: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
+        """As `lines`, as they were printed."""
         reached = 0
         for data, begin, end in self.feed(block):
             first = None if data is block else LINE_END.search(block, reached)
@@ -32,16 +36,20 @@ class MarkedLines(Spans):
             reached = end if data is block else first.end() if first else len(block)
 
 
-def _found(data: bytes, begin: int, end: int, words: Sequence[bytes]) -> list[tuple[int, str]]:
+def text_of(line: bytes) -> str:
+    """A line as plain text."""
+    return plain(line.decode("utf-8", "replace"))
+
+
+def _found(data: bytes, begin: int, end: int, words: Sequence[bytes]) -> list[tuple[int, bytes]]:
     stops: dict[int, tuple[int, int]] = {}
+    find, search = data.find, LINE_END.search
     for word in words:
-        at = data.find(word, begin, end)
+        at = find(word, begin, end)
         while at >= 0:
             start = line_start(data, begin, at)
-            ending = LINE_END.search(data, at, end)
+            ending = search(data, at, end)
             stop, behind = (end, end) if ending is None else ending.span()
             stops[start] = stop, behind
-            at = data.find(word, behind, end)
-    return [
-        (behind, plain(data[start:stop].decode("utf-8", "replace"))) for start, (stop, behind) in sorted(stops.items())
-    ]
+            at = find(word, behind, end)
+    return [(behind, data[start:stop]) for start, (stop, behind) in sorted(stops.items())]

@@ -160,7 +160,8 @@ class Spans:
             begin = middle
         if begin < end:
             yield block, begin, end
-        self._keep(block, end, len(block))
+        if end < len(block):
+            self._keep(block, end, len(block))
 
     def head(self) -> str:
         """As `Lines.head`."""

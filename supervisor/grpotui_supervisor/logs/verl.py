@@ -88,7 +88,10 @@ class VerlReader:
     @property
     def step(self) -> int | None:
         """The further one of metrics and bar: they come by two streams, and neither waits for the other."""
-        return max((step for step in (self._printed, self._bar) if step is not None), default=None)
+        printed, bar = self._printed, self._bar
+        if printed is None or bar is None:
+            return bar if printed is None else printed
+        return max(printed, bar)
 
     @property
     def training_complete(self) -> bool:

@@ -12,6 +12,8 @@ from grpotui_supervisor.logs.engine import EngineReader
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from grpotui_supervisor.logs.engine_fast import Statistics
+
 MAX_ENGINES = 512
 """Names beyond these are not kept: a garbled log must not open an engine a line."""
 NAMELESS = "engine"
@@ -52,16 +54,23 @@ class Engines:
     def read(self, line: str, origin: str, *, m: int | None, step: int | None) -> None:
         """Read one whole line of the log of `origin` (a member's name, empty for the one with the metrics)."""
         values = self._reader.read(line, origin)
-        if not values:
-            return
+        if values:
+            self._note(values, m, step)
+
+    def add(self, line: Statistics, origin: str, *, m: int | None, step: int | None) -> None:
+        """As `read`, of a line that was read the fast way."""
+        self._note(self._reader.add(line, origin), m, step)
+
+    def _note(self, values: dict[str, float], m: int | None, step: int | None) -> None:
         self._moments.append(-1 if m is None else m)
         self._steps.append(-1 if step is None else step)
         names = self._reader.engines
         name = names[-1] = names[-1] or NAMELESS
         before = self.latest.get(name)
         if before is not None:
-            self.latest[name] = Latest(m, step, before.values | values)
-            if values.keys() <= before.values.keys():
+            same = values.keys() == before.values.keys()
+            self.latest[name] = Latest(m, step, values if same else before.values | values)
+            if same or values.keys() <= before.values.keys():
                 return
         elif len(self.latest) < MAX_ENGINES:
             self.latest[name] = Latest(m, step, values)

@@ -131,7 +131,7 @@ class Logs(Metrics):
             if len(reader.columns):
                 self.metrics_member, self.reader = member, reader
                 self.settle(moment)
-        for _, line in self._marked_logs.setdefault(f"{member}/{file}", MarkedLines()).lines(block, _ENGINE_WORDS):
+        for _, line in self._marked_logs.setdefault(f"{member}/{file}", MarkedLines()).raw_lines(block, _ENGINE_WORDS):
             self.read_engine(line, f"rank {member}" if member.isdecimal() else member, moment)
 
     def _engines_at(self, row: int) -> dict[str, float]:

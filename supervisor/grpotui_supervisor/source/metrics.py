@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from grpotui_supervisor.logs import checkpoints, engine, phases
+from grpotui_supervisor.logs import checkpoints, engine, engine_fast, phases
 from grpotui_supervisor.logs.catalog import SAME_AS, canonical
 from grpotui_supervisor.logs.checkpoints import Checkpoints
-from grpotui_supervisor.logs.marked import MarkedLines
+from grpotui_supervisor.logs.marked import MarkedLines, text_of
 from grpotui_supervisor.source.engines import Engines
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 _FAMILIES = ("verl", "trl")
 _STEADY = engine.WORDS
-_STEADY_WORDS = tuple(word.decode() for word in _STEADY)
 _STARTING = (*phases.STARTING_WORDS, *engine.STARTING_WORDS)
 
 
@@ -62,7 +62,7 @@ class Metrics:
             return
         marked = self._marked.setdefault(stream, MarkedLines())
         begin = 0
-        for end, line in marked.lines(block, self._words()):
+        for end, line in marked.raw_lines(block, self._words()):
             reader.feed(block[begin:end], stream=stream)
             begin = end
             self.settle(moment)
@@ -145,9 +145,14 @@ class Metrics:
                 last[key] = series.values[count - 1]
         return {**engines, **canonical(self.framework, last)}
 
-    def read_engine(self, line: str, origin: str, moment: int | None) -> None:
-        """One whole line of any log of the run."""
-        self.engines.read(line, origin, m=moment, step=self.step)
+    def read_engine(self, line: bytes, origin: str, moment: int | None) -> bool:
+        """One whole line of any log of the run. Returns whether it holds statistics, and so tells of nothing else."""
+        statistics = engine_fast.statistics(line)
+        if statistics is None:
+            self.engines.read(text_of(line), origin, m=moment, step=self.step)
+        else:
+            self.engines.add(statistics, origin, m=moment, step=self.step)
+        return statistics is not None
 
     def _engines_at(self, row: int) -> dict[str, float]:
         return self.engines.at(row)
@@ -158,10 +163,7 @@ class Metrics:
         return None if name is None else SAME_AS.get(name, name)
 
     def _words(self) -> Sequence[bytes]:
-        families = [self._family()] if self._family() is not None else _FAMILIES
-        told = {word for family in families for table in (phases.WORDS, checkpoints.WORDS)
-                for word in table.get(family or "", ())}  # fmt: skip
-        return (*_STEADY, *told) if self.has_begun else (*_STEADY, *told, *_STARTING)
+        return _words(self._family(), starting=not self.has_begun)
 
     def settle(self, moment: int | None) -> None:
         """What the reader has found since the last call: records, a moving bar, the end of the training."""
@@ -173,8 +175,9 @@ class Metrics:
             self._moments.extend([-1 if moment is None else moment] * (rows - known))
             for row in range(known, rows):
                 self.engines.note_row(row)
-        if rows > known or reader.step != self._step:
-            self._step = reader.step
+        step = reader.step
+        if rows > known or step != self._step:
+            self._step = step
             self.phase = None
             if self._is_first_step(reader.columns.steps):
                 self._enter(phases.FIRST_STEP, moment)
@@ -190,9 +193,11 @@ class Metrics:
             return False
         return not len(steps) or (list(steps) == [0] and self._family() == "verl")
 
-    def _mark(self, line: str, moment: int | None) -> None:
-        if not self.has_begun or any(word in line for word in _STEADY_WORDS):
-            self.read_engine(line, "", moment)
+    def _mark(self, raw: bytes, moment: int | None) -> None:
+        may_be_engine = not self.has_begun or any(word in raw for word in _STEADY)
+        if may_be_engine and self.read_engine(raw, "", moment):
+            return
+        line = text_of(raw)
         family = self._family()
         mark = phases.mark_of(line, starting=not self.has_begun)
         if mark is not None and (mark.family is None or family in (None, mark.family)):
@@ -204,3 +209,10 @@ class Metrics:
             self.phase = None
         elif self.phase is None or self.phase.name != name:
             self.phase = LogPhase(name, moment)
+
+
+@cache
+def _words(family: str | None, *, starting: bool) -> Sequence[bytes]:
+    families = _FAMILIES if family is None else (family,)
+    told = {word for name in families for table in (phases.WORDS, checkpoints.WORDS) for word in table.get(name, ())}
+    return (*_STEADY, *sorted(told), *(_STARTING if starting else ()))

@@ -11,6 +11,9 @@ from support.log_data import DATA
 from support.log_oracle import cut
 
 from grpotui_supervisor.logs import reader_for
+from grpotui_supervisor.logs.engine import EngineReader
+from grpotui_supervisor.logs.reader import plain
+from grpotui_supervisor.source.engines import NAMELESS
 from grpotui_supervisor.source.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 ENGINE = (
     "(vLLMHttpServer pid={}) INFO 11-29 16:05:57 [loggers.py:118] Engine 000: Avg prompt throughput: 1.0 tokens/s, \
-Avg generation throughput: {}.0 tokens/s, Running: 5 reqs, Waiting: 0 reqs, GPU KV cache usage: {}%"
+Avg generation throughput: {}.0 tokens/s, Running: 5 reqs, Waiting: 0 reqs, GPU KV cache usage: {}.0%"
 )
 RUN = """\
 (WorkerDict pid=9) Loading checkpoint shards:   0%|          | 0/4 [00:00<?, ?it/s]
@@ -99,6 +102,39 @@ def test_engines_are_told_apart_and_never_mixed() -> None:
         (one.step, one.values["engine/kv_cache"]) for one in metrics.engines.series("vLLMHttpServer pid=7 Engine 000")
     ]
     assert series == [(0, 0.5), (1, 0.6)]
+
+
+FORMS = (
+    ENGINE.format(7, 10, 50),
+    "\x1b[36m(vLLMHttpServer pid=7, ip=10.0.0.7)\x1b[0m " + ENGINE.format(7, 10, 50).partition(") ")[2],
+    ENGINE.format(7, 10, 50).partition(") ")[2],
+    ENGINE.format(7, 10, 50) + ", Prefix cache hit rate: 12.5%",
+    ENGINE.format(7, 10, 50).replace("Engine 000: ", "").replace("50.0%", "50.7%"),
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_statistics_are_read_by_one_pattern_and_come_to_what_the_text_says(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted, not timed: one line of twelve is such a line, and read as text it costs more than all others."""
+    slow, text = EngineReader(), form
+    for _ in range(600):
+        slow.read(plain(text))
+    lines: list[str] = []
+
+    def counted(_self: EngineReader, line: str, _origin: str = "") -> dict[str, float]:
+        lines.append(line)
+        return {}
+
+    monkeypatch.setattr(EngineReader, "read", counted)
+    quick = Metrics(reader_for("verl"))
+    quick.feed(f"step:1 - a/b:0.5\n{text}\n".encode() + f"{text}\n".encode() * 599)
+    assert lines == []
+    ((name, latest),) = quick.engines.latest.items()
+    assert name == (slow.engines[-1] or NAMELESS)
+    assert latest.values == slow.columns.row(-1)
+    assert [one.values for one in quick.engines.series(name)] == [slow.columns.row(row) for row in range(600)]
 
 
 def test_each_row_has_the_moment_of_its_block() -> None:
