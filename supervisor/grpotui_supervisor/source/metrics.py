@@ -191,7 +191,7 @@ class Metrics:
         """A bar at 0, or verl's validation before the training: what comes next is the first step."""
         if self._step != 0:
             return False
-        return not len(steps) or (list(steps) == [0] and self._family() == "verl")
+        return not len(steps) or (len(steps) == 1 and steps[0] == 0 and self._family() == "verl")
 
     def _mark(self, raw: bytes, moment: int | None) -> None:
         may_be_engine = not self.has_begun or any(word in raw for word in _STEADY)
