@@ -53,9 +53,12 @@ def draw(text: str) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    if isinstance(sys.stderr, io.TextIOWrapper):
-        io.TextIOWrapper.write(sys.stderr, text)
-        sys.stderr.flush()
+    stream = sys.stderr
+    if isinstance(stream, Inert):
+        io.TextIOWrapper.write(stream, text)
+    else:
+        stream.write(text)
+    stream.flush()
 
 
 def say(text: str) -> None:
