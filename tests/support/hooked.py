@@ -43,11 +43,7 @@ class Trainer:
         return {}
 """
 
-GENERATOR = """
-import contextlib, functools
-@contextlib.contextmanager
-def profiling_context(trainer, name):
-    yield
+DECORATOR = """
 def profiling_decorator(func):
     @functools.wraps(func)
     def wrapper(self, *args, **kwargs):
@@ -56,7 +52,18 @@ def profiling_decorator(func):
     return wrapper
 """
 
-CLASS = """
+GENERATOR = (
+    """
+import contextlib, functools
+@contextlib.contextmanager
+def profiling_context(trainer, name):
+    yield
+"""
+    + DECORATOR
+)
+
+CLASS = (
+    """
 import functools, time
 class ProfilingContext:
     def __init__(self, name):
@@ -68,13 +75,9 @@ class ProfilingContext:
         return False
 def profiling_context(trainer, name):
     return ProfilingContext(f'{trainer.__class__.__name__}.{name}')
-def profiling_decorator(func):
-    @functools.wraps(func)
-    def wrapper(self, *args, **kwargs):
-        with profiling_context(self, func.__name__):
-            return func(self, *args, **kwargs)
-    return wrapper
 """
+    + DECORATOR
+)
 
 GRPO = """
 import types
