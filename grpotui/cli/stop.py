@@ -60,7 +60,7 @@ def _only_live(root: str) -> rundir.RunDirectory:
     if len(live) == 1:
         return live[0]
     if not live:
-        raise UsageError("no run is live", hint="all runs: grpotui runs")
+        raise UsageError("no run is live that grpotui could stop", hint="all runs: grpotui runs")
     names = "\n".join(directory.run_id for directory in live)
     raise UsageError(f"{len(live)} runs are live:\n{names}", hint="name one: grpotui stop RUN")
 
