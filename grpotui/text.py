@@ -128,6 +128,12 @@ def progress_line(progress: Mapping[str, Any], now: float | None, since: float |
     return " · ".join(parts) or None
 
 
+def restart_lines(progress: Mapping[str, Any]) -> list[str]:
+    """Where the training began again; of what was done twice the later counts."""
+    again = progress["restarted_at"]
+    return [f"began again at step {', '.join(map(str, again[-_RESTARTS:]))}"] if again else []
+
+
 def engine_line(engine: Mapping[str, Any]) -> str:
     """A rollout engine: KV cache, requests, speed, as far as it has told."""
     words = [
@@ -148,6 +154,8 @@ _ENGINE = {
     "engine/preemptions": "preemptions",
     "engine/tokens_per_s": "tokens/s",
 }
+_RESTARTS = 5
+"""The last of them that are named."""
 _ENGINE_LINES = 4
 
 
@@ -279,7 +287,8 @@ def _where(document: Mapping[str, Any]) -> list[str]:
     told = None if phase is None else phase_line(phase, document["phase_from"])
     line = progress_line(document["progress"], now, document["phase_since_offset_s"], told)
     engines = document["engines"]
-    lines = [] if line is None or document["state"] == "ended" else [line]
+    lines = restart_lines(document["progress"])
+    lines += [] if line is None or document["state"] == "ended" else [line]
     lines += [engine_line(engine) for engine in engines[:_ENGINE_LINES]] if document["state"] != "ended" else []
     lines += [checkpoint_line(checkpoint) for checkpoint in document["checkpoints"][:1]]
     return lines + ([] if document["disk"] is None else [disk_line(document["disk"])])
@@ -292,6 +301,7 @@ def log_lines(document: Mapping[str, Any]) -> list[str]:
     lines = [f"{document['source']}  {framework}, {document['records']} records{complete}"]
     if document["records"]:
         lines.append(step_line(document["step"], document["steps_total"], document["metrics"]))
+        lines += restart_lines(document["progress"])
     elif document["looks_like"] is not None:
         lines.append(f"no metrics of a known framework in it; it begins with: {document['looks_like']}")
     if document["phase"] not in (None, "complete"):

@@ -178,3 +178,11 @@ def test_a_run_is_exported_and_replayed_at_a_step(home: Home) -> None:
     check("status", document)
     assert document["step"] >= 2
     refused(home.run("replay", run, "--at", "9"), 2, "step 9 is not in the log", "it goes to step 3")
+
+
+def test_a_resumed_run_says_where_it_began_again(home: Home, log: Path) -> None:
+    assert replayed(home, str(log))["progress"]["restarted_at"] == []
+    log.write_text(LOG + LINES.replace("step:1 ", "step:3 ").replace("step:2 ", "step:4 "))
+    assert replayed(home, str(log))["progress"]["restarted_at"] == [3]
+    assert "\nbegan again at step 3\n" in home.run("replay", str(log)).stdout
+    assert replayed(home, str(log), "--at", "2")["progress"]["restarted_at"] == []

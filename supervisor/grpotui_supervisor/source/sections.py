@@ -59,11 +59,14 @@ def progress_fields(source: Source) -> dict[str, Any]:
 
 def logs_progress(logs: Metrics, rows: int | None = None) -> dict[str, Any]:
     """The same as far as a log alone tells: no time is left of a log, and nobody knows how old its lines are."""
-    return _progress(logs, printed_rate(_printed(logs, rows)))
+    return _progress(logs, printed_rate(_printed(logs, rows)), rows)
 
 
-def _progress(logs: Metrics, rate: Rate | None) -> dict[str, Any]:
+def _progress(logs: Metrics, rate: Rate | None, rows: int | None = None) -> dict[str, Any]:
+    """`restarted_at`: the steps at which the training begins again, of a resumed run or of two in one log."""
+    restarts = () if logs.columns is None else logs.columns.restarts
     return {
+        "restarted_at": [step for row, step in restarts if rows is None or row < rows],
         "step": logs.step,
         "steps_total": logs.steps_total,
         "rate_s_per_step": None if rate is None else round(rate.seconds, 4),
