@@ -4,6 +4,7 @@ import sys
 import time
 
 count, seconds = int(sys.argv[1]), float(sys.argv[2])
+print(f"Total training steps: {count}", flush=True)  # the bar says it too, on the other stream: that has no order
 for step in range(1, count + 1):
     sys.stderr.write(f"\rTraining Progress: {100 * step // count}%|x| {step}/{count} [00:01<00:01, 1.0s/it]")
     print(
