@@ -12,7 +12,7 @@ from grpotui_supervisor.logs.tensorboard import TensorBoardReader, is_event_file
 from grpotui_supervisor.source.blocks import Blocks, size_of
 from grpotui_supervisor.source.folders import EVENT_FILE, content
 from grpotui_supervisor.source.metrics import Metrics
-from grpotui_supervisor.source.sections import checkpoint_fields, logs_progress
+from grpotui_supervisor.source.progress_fields import checkpoint_fields, logs_progress
 from grpotui_supervisor.source.status import SCHEMA, number
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from grpotui_supervisor.source import probed
 from grpotui_supervisor.source.attached import attached_fields
 from grpotui_supervisor.source.expectation import expectation
 from grpotui_supervisor.source.liveness import View, settle
-from grpotui_supervisor.source.sections import (
+from grpotui_supervisor.source.progress_fields import (
     age,
     checkpoint_list,
     disk_fields,
