@@ -176,7 +176,7 @@ def _document(
         "environment": process["environment"] if process else None,
         "environment_names": process["environment_names"] if process else None,
         "gpus": None,
-        "gpu_unavailable": "GPUs are not looked at by this version",
+        "gpu_unavailable": "an attached job: no idle baseline could be taken",
         "wrapped": False,
         "attached": {"logs": [_log(log, names[log.member]) for log in logs]},
         "metrics_members": _metrics_order([names[log.member] for log in logs]),

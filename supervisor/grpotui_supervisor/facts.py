@@ -49,8 +49,6 @@ def collect(
         "profile_sha256": hashlib.sha256(loaded.source.encode()).hexdigest(),
         "environment": kept,
         "environment_names": names,
-        "gpus": None,
-        "gpu_unavailable": "GPUs are not looked at by this version",
     }
 
 

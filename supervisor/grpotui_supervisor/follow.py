@@ -20,6 +20,9 @@ class Records:
     """A record file, read line by line as it grows; only what could be seen at a given moment is handed out.
 
     A torn last line waits for its end, and anything that is no JSON object with an `ev` is passed over.
+
+    Attributes:
+        last_m: from when on the newest record that was handed out could be seen; None before the first.
     """
 
     def __init__(self, path: str, *, schema: int = 1) -> None:
@@ -29,6 +32,7 @@ class Records:
         self._rest = b""
         self._ahead: list[dict[str, Any]] = []
         self._decode = msgspec.json.Decoder().decode
+        self.last_m: int | None = None
 
     def until(self, moment: int | None) -> Iterator[dict[str, Any]]:
         """New records that were in the file at `moment` (monotonic nanoseconds); None: all there are.
@@ -39,10 +43,13 @@ class Records:
         self._ahead.extend(self._read())
         count = 0
         for record in self._ahead:
-            if moment is not None and _visible(record) > moment:
+            if moment is not None and visible(record) > moment:
                 break
             count += 1
         ready, self._ahead = self._ahead[:count], self._ahead[count:]
+        if ready:
+            newest = max(map(visible, ready))
+            self.last_m = newest if self.last_m is None else max(self.last_m, newest)
         yield from ready
 
     def _read(self) -> Iterator[dict[str, Any]]:
@@ -80,7 +87,7 @@ def _decode_surrogates(line: bytes) -> object:
         return None
 
 
-def _visible(record: dict[str, Any]) -> int:
+def visible(record: dict[str, Any]) -> int:
     """When the line was in the file: a record that waited for a full disk says so."""
     written = record.get("written_m")
     return written if type(written) is int else int(record["m"])

@@ -58,12 +58,26 @@ def _sum(pids: list[int], stats: dict[int, procfs.Stat]) -> Tree:
 
 def machine() -> dict[str, Any]:
     """Host memory in bytes, and how many processes the kernel has killed for want of memory since boot."""
-    memory = psutil.virtual_memory()
+    memory, swap = psutil.virtual_memory(), psutil.swap_memory()
     return {
         "memory_total_bytes": memory.total,
         "memory_available_bytes": memory.available,
+        "swap_total_bytes": swap.total,
+        "swap_free_bytes": swap.free,
         "oom_kills": _oom_kills(),
     }
+
+
+def shared_memory(pid: int | None) -> dict[str, int | None]:
+    """Size and use of /dev/shm as a process sees it: a container has its own. None where that cannot be seen."""
+    try:
+        found = None if pid is None else os.statvfs(f"/proc/{pid}/root/dev/shm")
+    except OSError:
+        found = None
+    if found is None or not found.f_blocks:
+        return {"shm_total_bytes": None, "shm_used_bytes": None}
+    used = found.f_blocks - found.f_bfree
+    return {"shm_total_bytes": found.f_blocks * found.f_frsize, "shm_used_bytes": used * found.f_frsize}
 
 
 def _oom_kills() -> int | None:

@@ -17,14 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 from grpotui_supervisor import __version__, facts, rundir, supervisors, verl_logger
 from grpotui_supervisor.errors import StartError, UsageError
+from grpotui_supervisor.gpu import admission
+from grpotui_supervisor.gpu.admission import Wanted
+from grpotui_supervisor.gpu.baseline import Looker, hand_over
 from grpotui_supervisor.model import redact
 from grpotui_supervisor.model.placeholders import expand
 from grpotui_supervisor.shim import procfs
 from grpotui_supervisor.source.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from grpotui_supervisor.gpu.admission import Found
     from grpotui_supervisor.model.profile import Hook, Launch, Profile
     from grpotui_supervisor.profiles import LoadedProfile
     from grpotui_supervisor.rundir import RunDirectory
@@ -68,8 +72,14 @@ class Plan:
     """Of every process: the caller's, with the profile's on top."""
     wrapped: bool
     """Whether a worker is to run under the exit wrapper."""
+    words: Mapping[str, tuple[str, ...]]
+    """What the placeholders of all processes stand for."""
     notes: tuple[str, ...] = ()
     """What the profile asks for and is left out, each with the reason."""
+
+
+def _nothing(*_words: object) -> None:
+    """Of whom nothing is asked."""
 
 
 def prepare(
@@ -110,6 +120,7 @@ def prepare(
         starts=tuple(starts),
         environment=env,
         wrapped=any("{wrapper}" in word for word in launch.argv),
+        words=words,
         notes=(f"verl's file logger is left off: {added.refused}",) if added.refused else (),
     )
 
@@ -201,30 +212,70 @@ def _free_port() -> int:
     raise UsageError("no free port found for MASTER_PORT", hint="set MASTER_PORT in [launch.env]")
 
 
-def start(loaded: LoadedProfile, environment: Mapping[str, str], *, cwd: str) -> RunDirectory:
+def start(  # noqa: PLR0913  (what it is given, and whom it tells)
+    loaded: LoadedProfile,
+    environment: Mapping[str, str],
+    *,
+    cwd: str,
+    preflight: Sequence[Mapping[str, Any]] | None = None,
+    say: Callable[[str], None] = _nothing,
+    ready: Callable[[], object] = _nothing,
+) -> RunDirectory:
     """Makes the run directory and starts shim and monitor; returns without waiting for the ranks.
 
+    Args:
+        loaded: the profile.
+        environment: the caller's.
+        cwd: the job's working directory, where the profile names none.
+        preflight: what the checks before found, for the record; None: there were none.
+        say: told of a wait for GPUs as it goes.
+        ready: called once nothing is waited for any more, before anything is made.
+
     Raises:
-        UsageError: see `prepare`.
+        UsageError: see `prepare`; or the profile names a GPU that is not there.
+        PreflightError: the GPUs are not free, and the profile does not go on then.
         RunDirectoryError: the state directory is unsafe, read-only or full.
         StartError: the shim did not come up.
     """
-    prepare(loaded, environment, cwd=cwd)  # a mistake must not leave a run behind
-    directory = rundir.create(rundir.root(environment), loaded.profile.name)
-    plan = prepare(loaded, environment, cwd=cwd, run_dir=directory.path)
-    rundir.write_facts(directory, _document(directory, loaded, plan, cwd))
-    supervisors.start_shim(directory, specification(directory, plan), plan.environment)
+    plan, looker = prepare(loaded, environment, cwd=cwd), Looker()  # a mistake must not leave a run behind
+    root = rundir.root(environment)
+    with admission.granted(looker, wanted(plan), root, say) as found:
+        ready()
+        directory = rundir.create(root, loaded.profile.name)
+        plan = prepare(loaded, environment, cwd=cwd, run_dir=directory.path)
+        document = _document(directory, loaded, plan, found, cwd)
+        rundir.write_facts(directory, {**document, "preflight": None if preflight is None else list(preflight)})
+        supervisors.start_shim(directory, specification(directory, plan), plan.environment)
     supervisors.start_monitor(directory)
+    hand_over(looker, found.snapshot, directory.file("gpu.jsonl"))
     return directory
 
 
-def _document(directory: RunDirectory, loaded: LoadedProfile, plan: Plan, cwd: str) -> dict[str, Any]:
+def look_at_gpus(plan: Plan, environment: Mapping[str, str]) -> Found:
+    """The devices as the plan would find them now.
+
+    Raises:
+        UsageError: the profile names a GPU that is not there.
+    """
+    looker = Looker()
+    found = admission.look(looker, wanted(plan), rundir.root(environment))
+    looker.close()
+    return found
+
+
+def wanted(plan: Plan) -> Wanted:
+    """The devices that the plan asks for."""
+    return Wanted(gpus=plan.profile.gpus, environments=[{**plan.environment, **item.env} for item in plan.starts])
+
+
+def _document(directory: RunDirectory, loaded: LoadedProfile, plan: Plan, found: Found, cwd: str) -> dict[str, Any]:
     own = {name: value for item in plan.starts for name, value in item.env.items()}
     spoken = {secret for item in plan.starts for secret in redact.secret_arguments(item.argv)}
     secrets = redact.secret_values({**plan.environment, **own}, spoken)
     document = facts.collect(directory, loaded, plan.environment, cwd=cwd, secrets=secrets)
     document["wrapped"] = plan.wrapped
-    document["notes"] = [redact.text(note, list(secrets)) for note in plan.notes]
+    document.update(found.document(secrets))
+    document["notes"] = [redact.text(note, list(secrets)) for note in (*plan.notes, *found.notes)]
     document["members"] = [
         {
             "member": item.member,

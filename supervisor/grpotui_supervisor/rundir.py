@@ -45,6 +45,7 @@ class RunDirectory:
     run.json                 launch     facts that do not change
     ranks.jsonl              shim       starts, exits, signals
     host.jsonl               monitor    memory and CPU of the ranks, and ends that only it could see
+    gpu.jsonl                monitor    the devices, who is on them, and whether each came back after the end
     timeline.jsonl           monitor    size of each log over time
     findings.jsonl           monitor    findings raised and cleared
     ranks/<member>/*.log     the member itself; of a job that was attached to, the monitor
@@ -171,12 +172,8 @@ def create(root_path: str, name: str, *, now: float | None = None) -> RunDirecto
         RunDirectoryError: the root is unsafe, read-only or full.
     """
     folder = os.path.join(root_path, "runs")
-    try:
-        os.makedirs(os.path.dirname(root_path), exist_ok=True)
-    except OSError as error:
-        raise _unwritable(root_path, error) from error
-    for path in (root_path, folder):
-        _make_private(path)
+    make_root(root_path)
+    _make_private(folder)
     _check_room(folder)
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
     for _ in range(64):
@@ -190,6 +187,19 @@ def create(root_path: str, name: str, *, now: float | None = None) -> RunDirecto
         _furnish(path)
         return RunDirectory(path)
     raise RunDirectoryError(f"no free run id under {folder}", hint="try again")
+
+
+def make_root(root_path: str) -> None:
+    """Makes the root, private, unless it is there.
+
+    Raises:
+        RunDirectoryError: it is unsafe, or cannot be made.
+    """
+    try:
+        os.makedirs(os.path.dirname(root_path), exist_ok=True)
+    except OSError as error:
+        raise _unwritable(root_path, error) from error
+    _make_private(root_path)
 
 
 def _make_private(path: str) -> None:

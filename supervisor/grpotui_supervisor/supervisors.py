@@ -162,9 +162,13 @@ def _signal(run: RunState, number: int) -> bool:
     return False
 
 
+def await_monitor(directory: RunDirectory, *, seconds: float) -> None:
+    """Waits until the monitor of a run has begun: a short run ends before that."""
+    _wait_for(lambda: os.path.exists(directory.file("monitor.lock")), seconds)
+
+
 def finish_monitoring(directory: RunDirectory, *, seconds: float) -> None:
     """Waits until the last output of an ended run is on record; a monitor that died is replaced for that."""
-    _wait_for(lambda: os.path.exists(directory.file("monitor.lock")), seconds)  # a short run ends before it has begun
     if _wait_for(lambda: not directory.is_locked("monitor.lock"), seconds) and not _is_complete(directory):
         start_monitor(directory)
         _wait_for(lambda: _is_complete(directory), seconds)

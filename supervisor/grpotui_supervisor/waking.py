@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import select
 import time
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from grpotui_supervisor.inotify import (
     OVERFLOW,
     Inotify,
 )
+from grpotui_supervisor.readable import readable
 from grpotui_supervisor.rundir import is_network_file_system
 
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ class Waker:
         A watch that was just laid returns at once: what came before it must be looked at first.
         """
         if self._inotify is None:
-            select.select([*fds], [], [], min(seconds, self._poll_s))
+            readable(fds, min(seconds, self._poll_s))
             return
         if (self._stale or time.monotonic() - self._laid_at > _AGAIN_S) and self._lay(self._inotify):
             return
         limit = min(seconds, self._poll_s) if self._unwatchable else seconds
-        if self._inotify.fd in select.select([self._inotify.fd, *fds], [], [], limit)[0]:
+        if self._inotify.fd in readable([self._inotify.fd, *fds], limit):
             self._take(self._inotify)
 
     def close(self) -> None:

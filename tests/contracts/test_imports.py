@@ -75,6 +75,20 @@ def test_what_runs_in_the_job_needs_the_standard_library_only() -> None:
         assert {name.partition(".")[0] for name in done.stdout.split()} <= sys.stdlib_module_names | {"__main__"}
 
 
+PROGRAMS = sorted((PACKAGE / "preflight/programs").glob("[a-z]*.py"))
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_what_checks_the_training_interpreter_is_old_python_and_imports_nothing(path: Path) -> None:
+    """At its top: what it probes it imports later, by name, so that a failure is its answer."""
+    tree = ast.parse(path.read_text(), feature_version=(3, 8))
+    own = "grpotui_supervisor.preflight.programs.base"
+    names = [node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)]
+    names += [alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names]
+    assert {name.partition(".")[0] for name in names if name != own} <= sys.stdlib_module_names
+    assert any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
+
+
 def test_no_module_imports_itself_by_a_detour() -> None:
     """A cycle of imports shows at run time only from some of its ends, so it is looked for in the text."""
     graph = {name: _imported(path) for name, path in FILES.items()}

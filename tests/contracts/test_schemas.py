@@ -60,7 +60,9 @@ class Gallery:
     def look(self, name: str, fits: Callable[[dict[str, Any]], object]) -> None:
         """Keeps the status of a moment at which it fits."""
         run = self.runs[name]
-        self.live[name] = wait_until(lambda: s if fits(s := self.home.status(run)) else {}, what=f"{name} to fit")
+        self.live[name] = wait_until(
+            lambda: s if fits(s := self.home.status(run)) else {}, what=f"{name} to fit", seconds=60
+        )
 
 
 def python(*words: str) -> list[str]:
@@ -94,11 +96,11 @@ def fill(found: Gallery) -> None:
         "kept", "orphan-stubborn", launch='leftovers = "keep"', more="[expect]\nsteps = 3\n[training]\nlr = nan\n"
     )
     found.ranks("unsupervised", "sleep", "sleep")
-    found.ranks("taken-over", f"exit0 {time.monotonic() + 4}")
+    found.ranks("taken-over", f"exit0 {time.monotonic() + 8}")
+    kill(shim(found, "taken-over")["worker"])
     found.look("driver", lambda s: any(not m["owned"] for m in s["ranks"]))
     found.look("stopped", lambda s: s["state"] == "running")
     found.stop_lines = found.home.run("stop", found.runs["stopped"], "--json").stdout.splitlines()
-    kill(shim(found, "taken-over")["worker"])
     lose_the_shim(found, "unsupervised")
     found.look("ray", lambda s: s["phase_from"] == "process title" and s["disk"] and s["checkpoints"][0]["complete"])
     (found.home.path / "checkpoints/end").touch()

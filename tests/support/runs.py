@@ -297,3 +297,17 @@ class Home:
             for pid in procfs.pids():  # a monitor on a full disk is on no record: its run directory names it
                 if str(directory) in _command_line(pid):
                     kill(pid)
+
+
+def demo(home: Home, fault: str, *, steps: int = 8) -> str:
+    """Launches the demo, quick and short; the run's id."""
+    argv = ["{python}", "{profile_dir}/demo_grpo.py", "--steps", str(steps), "--prompts", "16"]
+    settings = [
+        f"launch.argv={[*argv, '--checkpoint', str(home.path / 'checkpoints')]}",
+        "launch.grace_seconds=1",
+        "launch.leftover_grace_seconds=0.5",
+        f"expect.steps={steps}",
+    ]
+    if fault:
+        settings += [f"launch.env.GRPOTUI_DEMO_FAULT={fault}", 'launch.env.GRPOTUI_DEMO_FAULT_STEP="6"']
+    return home.launch("demo", *[word for setting in settings for word in ("--set", setting)])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 FOLDER = Path(grpotui_supervisor.__file__).parent / "schemas"
-RECORDS = ("ranks", "host", "timeline", "findings")
+RECORDS = ("ranks", "host", "timeline", "findings", "gpu")
 
 
 def names() -> list[str]:

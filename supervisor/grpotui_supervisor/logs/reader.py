@@ -29,8 +29,8 @@ BAR: Final = r"[0-9]{1,3}%(?:\|[^|]*\|)? *([0-9]{1,12})/([0-9]{1,12}) \["
 
 PREFIX: Final = (
     r"(?:\([^()\n]{1,80}\) *){0,3}"  # Ray's and vLLM's processes
-    r"(?:(?:INFO|WARNING|DEBUG)[ :|][^\]\n]{1,90}\] |INFO:[\d :,-]{10,30}:|\[INFO\|[^\]\n]{1,60}\] [\d:, -]{10,30}>> "
-    r"|\[INFO:swift\] |\[[^\]\n]{8,60}\] |INFO: +)?"
+    r"(?:(?:INFO|WARNING|DEBUG)[ :|][^\]\n]{1,90}\] |(?:INFO|WARNING|DEBUG):[\d :,-]{10,30}:"
+    r"|\[INFO\|[^\]\n]{1,60}\] [\d:, -]{10,30}>> |\[INFO:swift\] |\[[^\]\n]{8,60}\] |INFO: +)?"
 )
 """What may stand before a framework's own words: the names of processes, and a logger's time and place."""
 LINE_END: Final = re.compile(rb"[\r\n]+")

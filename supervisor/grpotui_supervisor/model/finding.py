@@ -20,3 +20,13 @@ class Finding:
     """The next thing to read or try."""
     step: int | None = None
     member: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raised:
+    """A finding with its moments, in nanoseconds of the monotonic clock that recorded them."""
+
+    finding: Finding
+    raised_m: int
+    cleared_m: int | None = None
+    """None: it stands."""

@@ -3,8 +3,10 @@
 The checks that a type cannot say are in `profile_rules`; reading a file is `grpotui_supervisor.profiles`.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 from grpotui_supervisor.model.checking import bounds
@@ -39,9 +41,18 @@ Framework = Literal[
 ]
 Mode = Literal["ranks", "command"]
 Leftovers = Literal["stop", "keep"]
+Busy = Literal["warn", "refuse"]
 
+_SPAN = re.compile(r"([1-9][0-9]{0,5})([smh])")
+_UNITS = MappingProxyType({"s": 1.0, "m": 60.0, "h": 3600.0})
 # Far above the GPUs of any machine: a number put in the wrong place must not become that many processes.
 _MOST_RANKS = 1024
+
+
+def span_seconds(text: str) -> float | None:
+    """Seconds of `90s`, `30m` or `2h`; None: it is none of these."""
+    found = _SPAN.fullmatch(text)
+    return None if found is None else int(found[1]) * _UNITS[found[2]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +110,20 @@ class Gpus:
     """Which devices belong to the run."""
 
     devices: tuple[int | str, ...] | None = None
-    """NVML indices or UUIDs to take the idle baseline of; None: all visible ones; empty: none."""
+    """NVML indices, or UUIDs, or beginnings of them; None: those of CUDA_VISIBLE_DEVICES, else all; empty: none."""
+    busy: Busy = "warn"
+    """What happens when one of them is not idle, or a live run's: `warn` says so, `refuse` starts nothing."""
+    wait: str | None = None
+    """How long the start waits until all of them are idle and no live run's: `90s`, `30m`, `2h`; None: not at all."""
+    cards: str | None = field(default=None, metadata=bounds(filled=True))
+    """The cards that the profile is made for, `4x32GB`: what it is planned for away from them."""
+    host: str | None = field(default=None, metadata=bounds(filled=True))
+    """Memory of their host: `128GB`."""
+
+    @property
+    def wait_seconds(self) -> float | None:
+        """`wait` in seconds."""
+        return None if self.wait is None else span_seconds(self.wait)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +152,66 @@ class Hook:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """What the command does not say of the model."""
+
+    path: str | None = field(default=None, metadata=bounds(filled=True))
+    """A config.json or its folder, from the profile's folder; a name on the hub; a size, `1.7B`; None: the command's.
+    """
+    parameters: str | None = field(default=None, metadata=bounds(filled=True))
+    """Their number where it cannot be counted: `7.6B`."""
+    thinking: bool | None = None
+    """Whether it writes its thoughts before an answer, which takes a thousand tokens and more; None: told by its name.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Data:
+    """The data set, where the command does not say it."""
+
+    train: tuple[str, ...] = field(default=(), metadata=bounds(one_word=True))
+    """Files or folders, from the profile's folder; may hold `{profile_dir}`. Empty: those of the command."""
+    validation: tuple[str, ...] = field(default=(), metadata=bounds(one_word=True))
+    """The same, of the validation."""
+    prompt: str | None = field(default=None, metadata=bounds(filled=True))
+    """Column of the prompts; None: the framework's."""
+    answer: str | None = field(default=None, metadata=bounds(filled=True))
+    """Column of the right answers, `reward_model.ground_truth`; None: sought among the usual names."""
+    rows: int | None = field(default=None, metadata=bounds(minimum=1))
+    """Of the training data, for a plan where the files are not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewardSample:
+    """An answer to try the reward function on."""
+
+    answer: str
+    """What the model could write."""
+    ground_truth: str | None = None
+    """The right answer: verl's `ground_truth`; a column of this name, `solution` and `answer` for TRL."""
+    prompt: str = ""
+    data_source: str = ""
+    """verl's."""
+    columns: Mapping[str, object] = field(default_factory=dict)
+    """Further columns of the data set, or verl's `extra_info`."""
+    expected: float | None = None
+    """The score that it should get; None: not said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reward:
+    """The reward function, to be tried before the run."""
+
+    path: str | None = field(default=None, metadata=bounds(filled=True))
+    """Its file, from the profile's folder and with `{profile_dir}`, or a module: `trl.rewards`. None: the command's."""
+    name: str | None = field(default=None, metadata=bounds(filled=True))
+    """Of the function; None: the command's, else verl's `compute_score`."""
+    chat: bool = False
+    """Whether prompts and answers are lists of messages (TRL)."""
+    samples: tuple[RewardSample, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """One complete profile, free of mistakes."""
 
@@ -142,7 +226,12 @@ class Profile:
     gpus: Gpus = field(default_factory=Gpus)
     logs: Logs = field(default_factory=Logs)
     hook: Hook = field(default_factory=Hook)
-    model: Mapping[str, object] = field(default_factory=dict)
-    """As in the file; preflight and plan check what they use of it. So are the two below."""
+    model: Model = field(default_factory=Model)
     training: Mapping[str, object] = field(default_factory=dict)
+    """Settings in the framework's own words that the command does not hold: they are in a file, or in the script."""
     rollout: Mapping[str, object] = field(default_factory=dict)
+    """The same, of the generation."""
+    data: Data = field(default_factory=Data)
+    reward: Reward = field(default_factory=Reward)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """By the name of a package, or `python`: the version that the profile was made with."""

@@ -10,7 +10,8 @@ from typing import Any
 
 from grpotui_supervisor.model.checking import Problem, Rule
 from grpotui_supervisor.model.placeholders import misplaced
-from grpotui_supervisor.model.profile import Companion, Gpus, Launch, Logs, Profile
+from grpotui_supervisor.model.profile import Companion, Gpus, Launch, Logs, Model, Profile, Reward, span_seconds
+from grpotui_supervisor.model.sizes import cards_of, count_of, size_of
 from grpotui_supervisor.model.wording import shown
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -125,6 +126,26 @@ def _gpus_problems(given: Mapping[str, Any]) -> Iterator[Problem]:
         elif isinstance(device, (int, str)) and device in seen:
             yield Problem(("devices", index), f"{shown(device)} is listed twice")
         seen.add(device)
+    wait = given.get("wait")
+    if wait is not None and span_seconds(wait) is None:
+        yield Problem(("wait",), f'must be a time such as "90s", "30m" or "2h", got {shown(wait)}')
+    cards, host = given.get("cards"), given.get("host")
+    if cards is not None and not (cards_of(cards) or (0, 0))[0]:
+        yield Problem(("cards",), f'must be cards such as "4x32GB" or "8x80GiB", got {shown(cards)}')
+    if host is not None and size_of(host) is None:
+        yield Problem(("host",), f'must be a size such as "128GB" or "128GiB", got {shown(host)}')
+
+
+def _model_problems(given: Mapping[str, Any]) -> Iterator[Problem]:
+    count = given.get("parameters")
+    if count is not None and count_of(count) is None:
+        yield Problem(("parameters",), f'must be a number such as "7.6B" or "600M", got {shown(count)}')
+
+
+def _reward_problems(given: Mapping[str, Any]) -> Iterator[Problem]:
+    name = given.get("name")
+    if name is not None and not all(part.isidentifier() for part in name.split(".")):
+        yield Problem(("name",), f"must be the name of a function, got {shown(name)}")
 
 
 RULES: Mapping[type, Rule] = {
@@ -132,5 +153,7 @@ RULES: Mapping[type, Rule] = {
     Launch: _launch_problems,
     Companion: _companion_problems,
     Gpus: _gpus_problems,
+    Model: _model_problems,
+    Reward: _reward_problems,
 }
 """The rules of a profile, for `checking.check`."""

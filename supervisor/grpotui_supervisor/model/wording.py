@@ -69,3 +69,10 @@ def near_match(word: str, known: Iterable[str]) -> str | None:
     from difflib import get_close_matches  # noqa: PLC0415 - only a mistake pays for it
 
     return next(iter(get_close_matches(word, tuple(known), 1)), None)
+
+
+def size(count: int) -> str:
+    """Bytes in binary units: `812 KiB`, `615 MiB`, `70.1 GiB`."""
+    if abs(count) >= 1 << 30:
+        return f"{count / (1 << 30):.1f} GiB"
+    return f"{count >> 20} MiB" if abs(count) >= 1 << 20 else f"{count >> 10} KiB"

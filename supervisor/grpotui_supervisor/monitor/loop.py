@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from grpotui_supervisor import host
 from grpotui_supervisor.follow import Records
 from grpotui_supervisor.model.run_state import phase
 from grpotui_supervisor.monitor import judging
 from grpotui_supervisor.monitor.attached import Attachment
 from grpotui_supervisor.monitor.disks import Disks
+from grpotui_supervisor.monitor.gpus import Gpus
 from grpotui_supervisor.monitor.holding import SECONDS, Holding
+from grpotui_supervisor.monitor.host import Sampler
 from grpotui_supervisor.monitor.sizes import Sizes
 from grpotui_supervisor.monitor.titles import Titles
 from grpotui_supervisor.monitor.watching import Watch
@@ -33,10 +34,6 @@ _PERIOD_S = 0.25
 _IDLE_S = 1.0
 _GAP_S = 0.02
 """Between two looks at the least: a log that never rests must not keep a core busy."""
-_SAMPLE_NS = 2_000_000_000
-_HEARTBEAT_NS = 10_000_000_000
-_NOTABLE = 0.01
-"""Change of a member's memory, as a share, that is worth a line before the heartbeat."""
 
 
 def run(directory: RunDirectory) -> None:
@@ -47,6 +44,7 @@ def run(directory: RunDirectory) -> None:
     monitor = Monitor(directory)
     while not monitor.round():
         monitor.wait()
+    monitor.close()
 
 
 class Monitor:
@@ -75,8 +73,8 @@ class Monitor:
         self._watch = Watch(use_info=os.environ.get("GRPOTUI_PIDFD_INFO") != "off")
         self._titles = Titles(self._host, known=self._source.titled.name if self._source.titled else None)
         self._disks = Disks(self._host)
-        self._sampled_m = 0
-        self._told: dict[str, tuple[int, int]] = {}
+        self._gpus = Gpus(directory, self._source)
+        self._sampler = Sampler(self._host)
         self._unsupervised = False
 
     def wait(self) -> None:
@@ -88,10 +86,17 @@ class Monitor:
         logs = self._sizes.paths() if self._attachment is None else self._attachment.paths()
         records = [self._directory.file("ranks.jsonl"), self._directory.file("shim.lock")]
         self._waker.watch([*logs, *records])
-        self._waker.wait(max(0.0, seconds), self._watch.fds() if self._unsupervised else ())
+        self._waker.wait(max(0.0, seconds), [*self._gpus.fds(), *(self._watch.fds() if self._unsupervised else ())])
+
+    def close(self) -> None:
+        """Gives the devices back."""
+        self._gpus.close()
 
     def round(self) -> bool:
-        """One look at everything; True when the run is over and its last output is on record."""
+        """One look at everything; True when the run is over, its last output on record, and its GPUs are back.
+
+        The GPUs may also have their final reason why not.
+        """
         try:
             return self._look()
         except Exception as error:  # noqa: BLE001  (a fault in one look must not end the record of the logs)
@@ -111,11 +116,13 @@ class Monitor:
         self._source.update_live()
         run = self._source.run
         self._watch.follow(run)
-        self._find()
-        self._sample()
+        records = list(self._records.until(self._source.as_of))
+        self._find(records)
+        self._sampler.look(self._source)
         self._titles.look(self._source, time.monotonic_ns())
         self._disks.look(self._source, time.monotonic_ns())
         self._hold()
+        self._gpus.look(self._source, records, supervised=supervised)
         moves = self._timeline.count != before
         ending = any(m.leads and not m.is_open for m in run.members.values())
         self._wait_s = _PERIOD_S if moves or ending or not (supervised or self._attachment) else _IDLE_S
@@ -125,7 +132,7 @@ class Monitor:
             over = run.done or (not supervised and self._without_shim())
         if over:
             self._sizes.look(last=True)
-        return over
+        return over and self._gpus.is_settled()
 
     def _look_attached(self, attachment: Attachment, *, grew: bool) -> bool:
         """The processes of a job that is not ours, and whether there is anything left to be seen of it."""
@@ -147,8 +154,8 @@ class Monitor:
             self._timeline.add("gap", from_m=max(last + _times(self._host)))
         self._timeline.add("monitor", pid=os.getpid(), start=stat.start if stat else None)
 
-    def _find(self) -> None:
-        for finding in self._judge.look(self._source, self._records.until(self._source.as_of)):
+    def _find(self, records: list[dict[str, Any]]) -> None:
+        for finding in self._judge.look(self._source, records):
             self._findings.add("raised", **judging.fields(finding))
             self._act(finding)
 
@@ -161,34 +168,6 @@ class Monitor:
         why = self._holding.reason(self._source, time.monotonic_ns())
         if why is not None:
             self._directory.request("hold", seconds=SECONDS, why=why)
-
-    def _sample(self) -> None:
-        now = time.monotonic_ns()
-        if now - self._sampled_m < _SAMPLE_NS:
-            return
-        self._sampled_m = now
-        members = [m for m in self._source.run.members.values() if m.is_open and m.pid is not None]
-        found = host.trees([m.pid for m in members if m.pid is not None])
-        for member in members:
-            tree = found.get(member.pid or 0)
-            if tree is not None and self._is_news(member.key, tree.rss_bytes, now):
-                self._host.add(
-                    "member",
-                    member=member.key,
-                    rss_bytes=tree.rss_bytes,
-                    cpu_s=tree.cpu_s,
-                    processes=tree.processes,
-                )
-        machine = host.machine()
-        if self._is_news("", machine["memory_available_bytes"], now):
-            self._host.add("host", **machine)
-
-    def _is_news(self, key: str, value: int, now: int) -> bool:
-        before, since = self._told.get(key, (0, 0))
-        if abs(value - before) <= _NOTABLE * before and now - since < _HEARTBEAT_NS:
-            return False
-        self._told[key] = (value, now)
-        return True
 
     def _without_shim(self) -> bool:
         """No shim holds the lock and the record has no `done`: what can still be learned goes on our record.

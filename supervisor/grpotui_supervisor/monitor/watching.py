@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import select
 from typing import TYPE_CHECKING, Any
 
+from grpotui_supervisor.readable import readable
 from grpotui_supervisor.shim import ending, pidfd
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Watch:
             if fd is None:
                 return True, None
             self._fds[member.pid, member.start] = fd
-        if not select.select([fd], [], [], 0)[0]:
+        if not readable([fd], 0):
             return False, None
         raw = pidfd.foreign_status(fd, member.pid, member.start, use_info=self._use_info)
         return True, None if raw is None else {**ending.from_wait_status(raw)}

@@ -131,9 +131,19 @@ def is_kernel_thread(pid: int) -> bool:
 
 def thread_group(pid: int) -> int | None:
     """The process that a thread belongs to: itself for a process."""
+    return _status_number(pid, b"Tgid:")
+
+
+def user(pid: int) -> int | None:
+    """The real uid that a process runs as; its folder in /proc is root's where it may not be looked into."""
+    return _status_number(pid, b"Uid:")
+
+
+def _status_number(pid: int, key: bytes) -> int | None:
+    """The first number behind a key of /proc/PID/status."""
     for line in (_read(f"/proc/{pid}/status") or b"").splitlines():
-        if line.startswith(b"Tgid:"):
-            return int(line[5:])
+        if line.startswith(key):
+            return int(line[len(key) :].split()[0])
     return None
 
 
@@ -169,9 +179,15 @@ def pids() -> list[int]:
     return [int(name) for name in names if name.isdigit()]
 
 
-def marked(run: str) -> list[int]:
-    """Processes that carry the mark of this run in their environment."""
-    return [pid for pid in pids() if environment(pid).get(RUN_MARK) == run]
+def marked(run: str, name: str = RUN_MARK) -> list[int]:
+    """Processes that carry the mark of this run, a variable of that name, in their environment."""
+    return [pid for pid in pids() if environment(pid).get(name) == run]
+
+
+def wait_channel(pid: int) -> str:
+    """The function of the kernel that a process waits in; empty: it does not wait, or that is hidden."""
+    found = (_read(f"/proc/{pid}/wchan", 256) or b"").decode("utf-8", "replace").strip()
+    return "" if found == "0" else found
 
 
 def boot_id() -> str:

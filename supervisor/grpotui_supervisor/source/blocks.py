@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import stat
 import sys
@@ -12,16 +13,40 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from grpotui_supervisor.errors import UsageError
+from grpotui_supervisor.readable import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from typing_extensions import Buffer
+
 SIZE = 1 << 20
+_SLICE_S = 0.2
+"""So long a silent pipe is waited for before signals are looked at again."""
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 class _Source(Protocol):
     def read1(self, size: int, /) -> bytes: ...
+
+
+class _Pipe(io.RawIOBase):
+    """A pipe, or a terminal, of which a read never waits long: it waits before it, in slices.
+
+    A signal that comes between the interpreter's last look at signals and the read itself would otherwise be heard
+    only when the writer writes again.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        while not readable([self._fd], _SLICE_S):
+            pass
+        return os.readv(self._fd, [buffer])
 
 
 class Blocks:
@@ -63,7 +88,7 @@ class Blocks:
             raise UsageError(f"{self.path} cannot be opened: {error.strerror}") from error
         self.size = facts.st_size if stat.S_ISREG(facts.st_mode) else None
         try:
-            yield file
+            yield file if self.size is not None else io.BufferedReader(_Pipe(file.fileno()))
         finally:
             if self.path != "-":
                 file.close()

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from grpotui_supervisor.model.members import Starting
 from grpotui_supervisor.model.run_state import Plan, RunPhase, RunState, phase
 from grpotui_supervisor.source.followed import FollowedLog
+from grpotui_supervisor.source.gpu_changes import GpuChange, GpuChanges
 from grpotui_supervisor.source.phase import phase_now
 
 if TYPE_CHECKING:
     from grpotui_supervisor.logs.columns import Columns
     from grpotui_supervisor.model.finding import Finding
-    from grpotui_supervisor.model.members import Leftover, Member
+    from grpotui_supervisor.model.members import Leftover, Member, MemberState
     from grpotui_supervisor.source.source import Source
 
 
@@ -50,6 +51,16 @@ class LeftBehind:
     """A process of the run that lives although every rank has ended."""
 
     leftover: Leftover
+
+
+@dataclass(frozen=True, slots=True)
+class LeftoverEnded:
+    """What became of a process that was asked to end, by `stop --leftovers`; None: it is still alive, and why."""
+
+    leftover: Leftover
+    state: MemberState | None
+    sent: tuple[str, ...]
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +102,18 @@ class LogChanged:
 
 
 Change = (
-    PhaseChanged | MemberChanged | Signalled | Held | LeftBehind | Raised | Stepped | Entered | Unwatched | LogChanged
+    PhaseChanged
+    | MemberChanged
+    | Signalled
+    | Held
+    | LeftBehind
+    | LeftoverEnded
+    | Raised
+    | Stepped
+    | Entered
+    | Unwatched
+    | LogChanged
+    | GpuChange
 )
 
 
@@ -128,6 +150,7 @@ class Changes:
         self._rows = 0
         self._columns: Columns | None = None
         self._gaps = 0
+        self._gpus = GpuChanges()
 
     def of(self, source: Source, run: RunState) -> list[Change]:
         """New since the last call, in the order in which a reader wants to hear it. `run` may be the settled one."""
@@ -141,6 +164,7 @@ class Changes:
         if (doing.name if doing else None) != self._doing:
             self._doing = doing.name if doing else None
             found.append(Entered(self._doing, doing.told_by if doing else None))
+        found += self._gpus.of(source.gpus, source.ends)
         fresh = source.findings.keys() - self._findings
         self._findings |= fresh
         found += [Raised(finding) for key, finding in source.findings.items() if key in fresh]

@@ -9,14 +9,15 @@ from grpotui_supervisor.errors import UsageError
 from grpotui_supervisor.logs import reader_for
 from grpotui_supervisor.logs.reader import plain
 from grpotui_supervisor.logs.tensorboard import TensorBoardReader, is_event_file
-from grpotui_supervisor.source.blocks import Blocks, size_of
+from grpotui_supervisor.source.blocks import Blocks, is_packed, size_of
 from grpotui_supervisor.source.folders import EVENT_FILE, content
 from grpotui_supervisor.source.metrics import Metrics
 from grpotui_supervisor.source.progress_fields import checkpoint_fields, logs_progress
+from grpotui_supervisor.source.row_ends import MOST, RowEnds, grain, pieces
 from grpotui_supervisor.source.status import SCHEMA, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from grpotui_supervisor.logs.reader import Reader
 
@@ -48,6 +49,8 @@ class FileSource:
         self._files: tuple[str, ...] = (path,)
         self._shown = path
         self._looks_like: str | None = None
+        self._rows = RowEnds()
+        self._grain = MOST
         self.logs = Metrics(reader_for(framework, logging_steps=logging_steps))
         if path != "-" and os.path.isdir(path):
             found = content(path)
@@ -65,6 +68,7 @@ class FileSource:
         if not self._files:
             raise _only_samples(self.path)
         done, total = 0, size_of(self._files)
+        self._grain = grain(total)
         for file in self._files:
             part = Blocks(file)
             for _ in self._reading(part):
@@ -83,10 +87,13 @@ class FileSource:
             if first:
                 reader = self._begin(part.path, block)
             first = False
-            self.logs.feed(block)
+            for piece in pieces(block, self._grain):
+                self.logs.feed(piece)
+                self._rows.take(len(piece), self.logs.steps)
             yield
         if not isinstance(reader, TensorBoardReader):
             self.logs.feed(b"\n")  # a file may end without one; what is written after it is not ours to wait for
+            self._rows.take(0, self.logs.steps)
         if part.cut is not None:
             self.notes.append(f"{part.path}: {part.cut}")
 
@@ -122,6 +129,24 @@ class FileSource:
             hint = f"it has step {min(steps)} to step {max(steps)}"
             raise UsageError(f"step {step} is not in {self.path}", hint=hint)
         return max(row for row in range(self.logs.steps) if -1 < self._step_of(row) <= step) + 1
+
+    @property
+    def no_lines(self) -> str | None:
+        """Why nobody can go back to a line of it, once it was read; None: its lines are in the one file `path`."""
+        if isinstance(self.logs.reader, TensorBoardReader):
+            return "an event file has no lines"
+        if self.path == "-" or len(self._files) != 1 or self._files[0] != self.path or size_of(self._files) is None:
+            return "these lines came from no file that could be read again: give grpotui the log itself"
+        return "this log is compressed: unpack it to see its lines" if is_packed(self.path) else None
+
+    def row_ends(self) -> Sequence[int]:
+        """For each row up to which byte of the file it is there."""
+        return self._rows.exact(self.path, self.logs.framework, self._grain)
+
+    @property
+    def content_bytes(self) -> int:
+        """Bytes that were read, unpacked."""
+        return self._rows.total
 
     def _step_of(self, row: int) -> int:
         step = self.logs.step_of(row)

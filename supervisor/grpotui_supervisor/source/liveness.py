@@ -70,13 +70,14 @@ def settle(state: RunState, view: View) -> RunState:
     watched = view.shim_alive or (state.attached and view.monitor_alive)
     if state.done or watched or view.place in ("elsewhere", "copy"):
         return state
+    leftovers = {pid: x for pid, x in state.leftovers.items() if view.place == "here" and procfs.is_alive(pid, x.start)}
     if view.place == "rebooted":
         members = {key: _close(m, "the host was rebooted") for key, m in state.members.items()}
     elif view.place == "other namespace":
         members = {key: _close(m, "its pid namespace is gone") for key, m in state.members.items()}
     else:
         members = {key: _look_at(m) for key, m in state.members.items()}
-    return replace(state, members=MappingProxyType(members), unsupervised=True)
+    return replace(state, members=MappingProxyType(members), leftovers=MappingProxyType(leftovers), unsupervised=True)
 
 
 def _close(member: Member, reason: str) -> Member:

@@ -29,7 +29,7 @@ class Logs(Metrics):
 
     Of an attached job it is the first of its logs in which a record is found. Where the hook or verl's file logger
     recorded metrics, those are the rows: they have all digits, and their steps. The other members' logs are searched
-    for what rollout engines say.
+    for what rollout engines say, and for memory lines.
 
     Attributes:
         probes: what the hook recorded.
@@ -83,8 +83,17 @@ class Logs(Metrics):
         """The last step that is known to be done; the trainer's own word comes before the log's."""
         if self.probes.step is not None:
             return self.probes.step
-        told = (self._verl_file.step, super().step)
-        return max((step for step in told if step is not None), default=None)
+        return self.logged_step
+
+    @property
+    def logged_step(self) -> int | None:
+        """The further one of verl's file logger and the log."""
+        return _further(self._verl_file.step, super().logged_step)
+
+    @property
+    def recorded_step(self) -> int | None:
+        """The same, whatever a progress bar says."""
+        return _further(self._verl_file.step, super().recorded_step)
 
     @property
     def steps_total(self) -> int | None:
@@ -131,6 +140,8 @@ class Logs(Metrics):
             if len(reader.columns):
                 self.metrics_member, self.reader = member, reader
                 self.settle(moment)
+        for group in self.memory_groups(block, f"{member}/{file}"):
+            self.memory.take(group, member, m=moment, step=self.recorded_step)
         for _, line in self._marked_logs.setdefault(f"{member}/{file}", MarkedLines()).raw_lines(block, _ENGINE_WORDS):
             self.read_engine(line, f"rank {member}" if member.isdecimal() else member, moment)
 
@@ -146,3 +157,7 @@ class Logs(Metrics):
     def last_output_m(self, member: str) -> int | None:
         """When a log of the member last grew; None: it has printed nothing yet."""
         return self._changed.get(member)
+
+
+def _further(*steps: int | None) -> int | None:
+    return max((step for step in steps if step is not None), default=None)

@@ -5,16 +5,19 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from grpotui_supervisor.logs import checkpoints, engine, engine_fast, phases
 from grpotui_supervisor.logs.catalog import SAME_AS, canonical
 from grpotui_supervisor.logs.checkpoints import Checkpoints
 from grpotui_supervisor.logs.marked import MarkedLines, text_of
+from grpotui_supervisor.logs.memory_lines import Group, MemoryLines
 from grpotui_supervisor.source.engines import Engines
+from grpotui_supervisor.source.memory import LoggedMemory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from grpotui_supervisor.logs.columns import Columns
     from grpotui_supervisor.logs.reader import Reader
@@ -39,6 +42,7 @@ class Metrics:
         phase: the phase that the log told last, if neither a record nor its end came after it.
         checkpoints: those that the log tells of.
         engines: what rollout engines said.
+        memory: what verl's processes said of theirs.
     """
 
     def __init__(self, reader: Reader | None) -> None:
@@ -46,8 +50,10 @@ class Metrics:
         self.phase: LogPhase | None = None
         self.checkpoints = Checkpoints()
         self.engines = Engines()
+        self.memory = LoggedMemory()
         self._moments: array[int] = array("q")
         self._marked: dict[str, MarkedLines] = {}
+        self._memory_lines: dict[str, MemoryLines] = {}
         self._step: int | None = None
         self._complete = False
 
@@ -62,11 +68,14 @@ class Metrics:
             return
         marked = self._marked.setdefault(stream, MarkedLines())
         begin = 0
-        for end, line in marked.raw_lines(block, self._words()):
+        for end, what in self._marks(block, marked, stream):
             reader.feed(block[begin:end], stream=stream)
             begin = end
             self.settle(moment)
-            self._mark(line, moment)
+            if isinstance(what, Group):
+                self.memory.take(what, "", m=moment, step=self.recorded_step)
+            else:
+                self._mark(what, moment)
         reader.feed(block[begin:] if begin else block, stream=stream)
         self.settle(moment)
         bar = None if self.has_begun else phases.bar_mark(marked.head())
@@ -98,6 +107,19 @@ class Metrics:
     def step(self) -> int | None:
         """The last step that is known to be done."""
         return None if self.reader is None else self.reader.step
+
+    @property
+    def logged_step(self) -> int | None:
+        """The same by what the logs alone say: that is known in their order, however late other records are read."""
+        return None if self.reader is None else self.reader.step
+
+    @property
+    def recorded_step(self) -> int | None:
+        """The step of the log's last record, whatever a progress bar says."""
+        if self.reader is None or not len(self.reader.columns):
+            return None
+        step = self.reader.columns.steps[-1]
+        return None if step < 0 else step
 
     @property
     def steps_total(self) -> int | None:
@@ -149,10 +171,24 @@ class Metrics:
         """One whole line of any log of the run. Returns whether it holds statistics, and so tells of nothing else."""
         statistics = engine_fast.statistics(line)
         if statistics is None:
-            self.engines.read(text_of(line), origin, m=moment, step=self.step)
+            self.engines.read(text_of(line), origin, m=moment, step=self.logged_step)
         else:
-            self.engines.add(statistics, origin, m=moment, step=self.step)
+            self.engines.add(statistics, origin, m=moment, step=self.logged_step)
         return statistics is not None
+
+    def _marks(self, block: bytes, marked: MarkedLines, stream: str) -> Iterable[tuple[int, bytes | Group]]:
+        """What tells of something else than metrics, in order, behind the offset up to which the reader goes first."""
+        lines = marked.raw_lines(block, self._words())
+        groups = self.memory_groups(block, stream)
+        if not groups:
+            return lines
+        return sorted([*lines, *((group.begin, group) for group in groups)], key=itemgetter(0))
+
+    def memory_groups(self, block: bytes, stream: str) -> list[Group]:
+        """The memory lines that end in the next block of a log; another framework than verl has none."""
+        if self._family() not in (None, "verl"):
+            return []
+        return self._memory_lines.setdefault(stream, MemoryLines()).groups(block)
 
     def _engines_at(self, row: int) -> dict[str, float]:
         return self.engines.at(row)

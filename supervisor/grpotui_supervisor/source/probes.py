@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from array import array
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grpotui_supervisor.logs.hf_columns import LateColumns
 from grpotui_supervisor.logs.hf_kinds import Kind, printed
 from grpotui_supervisor.source.member_records import MemberRecords
+from grpotui_supervisor.source.phase_times import PhaseTimes
+from grpotui_supervisor.source.step_times import TrainerSteps
 from grpotui_supervisor.source.timed_sections import Phase, Sections
 
 if TYPE_CHECKING:
@@ -27,6 +30,16 @@ class TorchMemory(NamedTuple):
     reserved_bytes: int
     max_allocated_bytes: int
     max_reserved_bytes: int
+
+
+@dataclass(slots=True)
+class TorchHistory:
+    """The present counters of one device in one process, in bytes; its peaks only rise, and are left out."""
+
+    moments: array[int] = field(default_factory=lambda: array("q"))
+    """Monotonic nanoseconds."""
+    allocated: array[int] = field(default_factory=lambda: array("q"))
+    reserved: array[int] = field(default_factory=lambda: array("q"))
 
 
 class Saved(NamedTuple):
@@ -73,6 +86,9 @@ class Probes:
         columns: the metrics of the process that prints them, with the trainer's own steps; all digits.
         checkpoints: in the order in which they were saved.
         memory: by member, pid and device.
+        memory_history: the same over time.
+        phase_times: when which phase was under way in the process that prints the metrics.
+        steps: from when to when each step took in that process.
         parameters: by member and pid.
         step, steps_total, training_complete: what the printing process says; None, None, False: nothing.
     """
@@ -90,6 +106,9 @@ class Probes:
         """When each row was recorded, in monotonic nanoseconds."""
         self.checkpoints: list[Saved] = []
         self.memory: dict[tuple[str, int, int], TorchMemory] = {}
+        self.memory_history: dict[tuple[str, int, int], TorchHistory] = {}
+        self.phase_times = PhaseTimes(late_ns=0)
+        self.steps = TrainerSteps()
         self.parameters: dict[tuple[str, int], Parameters] = {}
         self.step: int | None = None
         self.steps_total: int | None = None
@@ -123,24 +142,40 @@ class Probes:
     def _take(self, member: str, file: str, record: dict[str, Any]) -> None:
         place, ev = (member, file), record["ev"]
         if ev in ("begin", "end"):
-            self._sections_of(place).take(record)
+            self._time(place, record)
         elif ev == "header":
             self._pids[place] = int(record["pid"])
         elif ev == "torch_memory":
             counters = TorchMemory(int(record["m"]), *(int(record[name]) for name in _COUNTERS))
-            self.memory[member, self._pids[place], int(record["device"])] = counters
+            self._remember((member, self._pids[place], int(record["device"])), counters)
         elif ev == "parameters":
             key = member, self._pids[place]
             self.parameters[key] = _advanced(self.parameters.get(key), int(record["step"]), record["tensors"])
         else:
             self._take_event(member, file, record)
 
+    def _remember(self, key: tuple[str, int, int], counters: TorchMemory) -> None:
+        history = self.memory_history.setdefault(key, TorchHistory())
+        history.allocated.append(counters.allocated_bytes)
+        history.reserved.append(counters.reserved_bytes)
+        history.moments.append(counters.m)
+        self.memory[key] = counters
+
+    def _time(self, place: tuple[str, str], record: dict[str, Any]) -> None:
+        """What begins or ends in a process."""
+        sections = self._sections_of(place)
+        before = sections.phase
+        sections.take(record)
+        phase = sections.phase
+        if phase is not before and place[0] == self._leader and self._trains.get(place[0]) == place[1]:
+            self.phase_times.put(int(record["m"]), None if phase is None else phase.word)
+
     def _sections_of(self, place: tuple[str, str]) -> Sections:
         found = self._sections.get(place)
         return found if found is not None else self._sections.setdefault(place, Sections())
 
     def _take_event(self, member: str, file: str, record: dict[str, Any]) -> None:
-        self._sections_of((member, file)).take(record)
+        self._time((member, file), record)
         if record["ev"] == "train_begin":
             self._trains[member] = file
             if self._leader is None and record["leads"] is True:
@@ -153,8 +188,11 @@ class Probes:
             case {"ev": "train_begin", "step": int(step), "max_steps": int(total)}:
                 self.step, self.steps_total = step or None, total if total > 0 else None
                 self.training_complete = False
-            case {"ev": "step_end", "step": int(step)}:
+            case {"ev": "step_begin", "m": int(moment)}:
+                self.steps.begin(moment)
+            case {"ev": "step_end", "step": int(step), "m": int(moment)}:
                 self.step = step
+                self.steps.end(step, moment)
             case {"ev": "log", "step": int(step), "logs": dict(logs), "m": int(moment)}:
                 self._log(step, logs, moment)
             case {"ev": "save", "step": int(step), "path": str(path), "m": int(moment)}:

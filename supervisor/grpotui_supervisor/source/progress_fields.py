@@ -21,7 +21,7 @@ _PRINTED = 60
 
 def now(source: Source) -> int | None:
     """The source's own moment; that of its last record where it has taken in everything."""
-    return source.as_of if source.as_of is not None else source.run.last_m
+    return source.as_of if source.as_of is not None else source.last_m
 
 
 def age(source: Source, moment: int | None) -> float | None:

@@ -23,7 +23,11 @@ from grpotui_supervisor.model.run_state import FirstFailure, RunState, phase, ve
 from grpotui_supervisor.source import probed
 from grpotui_supervisor.source.attached import attached_fields
 from grpotui_supervisor.source.expectation import expectation
+from grpotui_supervisor.source.gpu_fields import gpu_fields, leftover_fields, member_gpu_fields
+from grpotui_supervisor.source.growth import growth_fields
+from grpotui_supervisor.source.host_fields import host_fields, oom_fields
 from grpotui_supervisor.source.liveness import View, settle
+from grpotui_supervisor.source.memory import memory_line_fields
 from grpotui_supervisor.source.progress_fields import (
     age,
     checkpoint_list,
@@ -38,7 +42,6 @@ if TYPE_CHECKING:
     from grpotui_supervisor.source.source import Source
 
 SCHEMA = 1
-_NO_GPU = "GPU memory is not sampled by this version"
 
 
 def status(source: Source, view: View | None = None) -> dict[str, Any]:
@@ -61,13 +64,12 @@ def status(source: Source, view: View | None = None) -> dict[str, Any]:
         "plan": None if run.plan is None else {"kind": run.plan.kind, "signal": run.plan.signal, "why": run.plan.why},
         "hold": run.hold,
         "attached": attached_fields(source),
+        "shim": None if run.shim is None else {"worker": run.shim.worker, "guard": run.shim.guard},
         "supervision": None if view is None else _supervision(view, run),
         "monitor": _monitor(source, view),
         "ranks": [_member(source, m) for m in sorted(run.members.values(), key=_order)],
         "first_failure": _first_failure(run),
-        "leftovers": [{"pid": x.pid, "name": x.name, "member": x.member} for x in run.leftovers.values()]
-        if run.ranks_done
-        else [],
+        "leftovers": [leftover_fields(source, left) for left in run.leftovers.values()] if run.ranks_done else [],
         "step": source.logs.step,
         "steps_total": source.logs.steps_total,
         **phase_fields(source),
@@ -78,8 +80,10 @@ def status(source: Source, view: View | None = None) -> dict[str, Any]:
         "engines": _engines(source),
         "checkpoints": checkpoint_list(source),
         "disk": disk_fields(source),
-        "gpus": [],
-        "gpu_unavailable": _NO_GPU,
+        **gpu_fields(source),
+        "host": host_fields(source),
+        "memory_lines": memory_line_fields(source),
+        **growth_fields(source),
         "findings": [finding_fields(f) for f in source.findings.values()],
     }
 
@@ -120,7 +124,7 @@ def _order(member: Member) -> tuple[int, int, int, str]:
 
 
 def _as_of(source: Source) -> dict[str, Any]:
-    moment = source.as_of if source.as_of is not None else source.run.last_m
+    moment = source.as_of if source.as_of is not None else source.last_m
     offset = None if moment is None or source.start_m is None else (moment - source.start_m) / 1e9
     return {"offset_s": offset, "m": moment}
 
@@ -159,7 +163,10 @@ def _member(source: Source, member: Member) -> dict[str, Any]:
         if member.ended_m is None or source.start_m is None
         else (member.ended_m - source.start_m) / 1e9,
         "rss_bytes": None if sample is None else sample.rss_bytes,
+        "cpu_percent": None if sample is None else sample.cpu_percent,
+        **member_gpu_fields(source, member),
         "max_rss_bytes": member.max_rss_bytes,
+        "oom": oom_fields(source, member),
     }
 
 

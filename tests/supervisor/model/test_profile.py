@@ -5,7 +5,17 @@ import pytest
 
 from grpotui_supervisor.model.checking import check
 from grpotui_supervisor.model.positions import spelled
-from grpotui_supervisor.model.profile import Companion, Expect, Gpus, Launch, Logs, Profile
+from grpotui_supervisor.model.profile import (
+    Companion,
+    Data,
+    Expect,
+    Gpus,
+    Launch,
+    Logs,
+    Model,
+    Profile,
+    RewardSample,
+)
 from grpotui_supervisor.model.profile_rules import RULES
 
 RANKS = 'name = "p"\nlaunch.mode = "ranks"\nlaunch.nproc = 2\nlaunch.argv = ["{python}", "t.py"]\n'
@@ -41,9 +51,9 @@ def test_the_smallest_profile_has_these_defaults() -> None:
         ),
         companions={},
         expect=Expect(steps=None),
-        gpus=Gpus(devices=None),
+        gpus=Gpus(devices=None, busy="warn", wait=None),
         logs=Logs(logging_steps=None),
-        model={},
+        model=Model(path=None, parameters=None, thinking=None),
         training={},
         rollout={},
     )
@@ -58,7 +68,12 @@ def test_a_full_profile_is_kept_as_written() -> None:
         expect.steps = 2
         gpus.devices = [0, "GPU-1"]
         logs.logging_steps = 5
-        model = { layers = 28, nested = [{ a = nan }] }
+        gpus.cards = "4 x 32GB"
+        gpus.host = "128GiB"
+        model = { path = "Qwen/Qwen3-4B", parameters = "4B", thinking = true }
+        data = { train = "a.parquet", answer = "reward_model.ground_truth", rows = 7473 }
+        reward = { path = "r.py", name = "score", samples = [{ answer = "4", ground_truth = "4", expected = 1 }] }
+        versions = { trl = "0.26.0" }
         training.any = 1
         rollout.thing = "x"
     """
@@ -70,7 +85,11 @@ def test_a_full_profile_is_kept_as_written() -> None:
         "judge-1": Companion(argv=("{python}", "serve"), cwd="j", env={"RANK": "0"}),
     }
     assert profile.gpus.devices == (0, "GPU-1")
-    assert profile.model["layers"] == 28
+    assert (profile.gpus.cards, profile.gpus.host) == ("4 x 32GB", "128GiB")
+    assert profile.model == Model(path="Qwen/Qwen3-4B", parameters="4B", thinking=True)
+    assert profile.data == Data(train=("a.parquet",), answer="reward_model.ground_truth", rows=7473)
+    assert profile.reward.samples == (RewardSample(answer="4", ground_truth="4", expected=1.0),)
+    assert profile.versions == {"trl": "0.26.0"}
     assert (profile.training, profile.rollout) == ({"any": 1}, {"thing": "x"})
 
 
@@ -145,7 +164,37 @@ def test_a_name_that_cannot_be_a_directory(name: str) -> None:
         ("gpus.devices = []", None),
         ("gpus.devices = [0, -1]", "gpus.devices[1]: must be an index from 0 or a UUID, got -1"),
         ("gpus.devices = [0, 1, 0]", "gpus.devices[2]: 0 is listed twice"),
+        ("gpus.busy = 'refuse'\ngpus.wait = '30m'", None),
+        ("gpus.wait = '90s'", None),
+        ("gpus.wait = '2h'", None),
+        (
+            "gpus.busy = 'refus'",
+            "gpus.busy: expected one of 'warn', 'refuse', got the string 'refus'; did you mean 'refuse'?",
+        ),
+        ("gpus.wait = '0s'", 'gpus.wait: must be a time such as "90s", "30m" or "2h", got \'0s\''),
+        ("gpus.wait = '30'", 'gpus.wait: must be a time such as "90s", "30m" or "2h", got \'30\''),
+        ("gpus.wait = '1.5h'", 'gpus.wait: must be a time such as "90s", "30m" or "2h", got \'1.5h\''),
+        ("gpus.wait = 30", "gpus.wait: expected a string, got the integer 30"),
         ("gpus.devices = [0.5, 0.5]", "gpus.devices[0]: expected an integer or a string, got the number 0.5"),
+        ("gpus.cards = '8x80GB'\ngpus.host = '1TiB'", None),
+        ("gpus.cards = '4'", 'gpus.cards: must be cards such as "4x32GB" or "8x80GiB", got \'4\''),
+        ("gpus.cards = '0x32GB'", 'gpus.cards: must be cards such as "4x32GB" or "8x80GiB", got \'0x32GB\''),
+        ("gpus.cards = '4x0GB'", 'gpus.cards: must be cards such as "4x32GB" or "8x80GiB", got \'4x0GB\''),
+        ("gpus.card = '4x32GB'", "gpus.card: unknown key; did you mean 'cards'?"),
+        ("gpus.host = 128", "gpus.host: expected a string, got the integer 128"),
+        ("gpus.host = '128'", 'gpus.host: must be a size such as "128GB" or "128GiB", got \'128\''),
+        ("model.paht = 'x'", "model.paht: unknown key; did you mean 'path'?"),
+        ("model.parameters = '7'", 'model.parameters: must be a number such as "7.6B" or "600M", got \'7\''),
+        ("data.train = 'a.jsonl'\ndata.validation = ['b', 'c']", None),
+        ("data.row = 1", "data.row: unknown key; did you mean 'rows'?"),
+        ("data.rows = 0", "data.rows: must be at least 1, got 0"),
+        ("reward.name = 'my-score'", "reward.name: must be the name of a function, got 'my-score'"),
+        ("reward.samples = [{}]", "reward.samples[0].answer: required key is missing"),
+        (
+            "reward.samples = [{ answer = '1', expects = 1 }]",
+            "reward.samples[0].expects: unknown key; did you mean 'expected'?",
+        ),
+        ("versions.trl = 1", "versions.trl: expected a string, got the integer 1"),
         ("expect.steps = 0", "expect.steps: must be at least 1, got 0"),
         ("logs.logging_steps = 0", "logs.logging_steps: must be at least 1, got 0"),
     ],
@@ -198,3 +247,10 @@ def test_one_line_more(line: str, expected: str | None) -> None:
 )
 def test_whole_profiles(text: str, expected: list[str]) -> None:
     assert problems(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("wait", "seconds"), [("90s", 90.0), ("30m", 1800.0), ("2h", 7200.0), (None, None), ("999999h", 3599996400.0)]
+)
+def test_how_long_gpus_are_waited_for(wait: str | None, seconds: float | None) -> None:
+    assert Gpus(wait=wait).wait_seconds == seconds

@@ -10,6 +10,7 @@ from support.framework_samples import SKYRL_CONSOLE
 from grpotui_supervisor.logs import reader_for
 from grpotui_supervisor.model.run_state import RunState
 from grpotui_supervisor.source.changes import Changes, Stepped
+from grpotui_supervisor.source.gpus import Ends, Gpus
 from grpotui_supervisor.source.metrics import Metrics
 
 
@@ -20,6 +21,8 @@ def a_source(metrics: Metrics) -> Any:
         run=RunState(),
         followed=SimpleNamespace(logs={}, paths={}),
         findings={},
+        gpus=Gpus({}),
+        ends=Ends(is_alive=True, last_m=None),
         titled=None,
         probes=SimpleNamespace(phase=None, leader=None),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.runs import demo
 from support.waiting import wait_until
 
 from grpotui_supervisor.rundir import RunDirectory
@@ -17,19 +18,6 @@ if TYPE_CHECKING:
 
 LIVE_ONLY = ("supervision", "monitor")
 FAULTS = {"": "passed", "kill": "failed", "leave-early": "failed", "orphan": "passed"}
-
-
-def demo(home: Home, fault: str, *, steps: int = 8) -> str:
-    argv = ["{python}", "{profile_dir}/demo_grpo.py", "--steps", str(steps), "--prompts", "16"]
-    settings = [
-        f"launch.argv={[*argv, '--checkpoint', str(home.path / 'checkpoints')]}",
-        "launch.grace_seconds=1",
-        "launch.leftover_grace_seconds=0.5",
-        f"expect.steps={steps}",
-    ]
-    if fault:
-        settings += [f"launch.env.GRPOTUI_DEMO_FAULT={fault}", 'launch.env.GRPOTUI_DEMO_FAULT_STEP="6"']
-    return home.launch("demo", *[word for setting in settings for word in ("--set", setting)])
 
 
 def steps_of(document: dict[str, Any]) -> int:
@@ -71,9 +59,9 @@ for step in range(1, 25):
     print(bar, end="", file=sys.stderr, flush=True)
     record = "{'loss': 0.0%02d, 'grad_norm': 0.5, 'learning_rate': 1e-06, 'reward': 0.25, 'epoch': 0.1}" % step
     print(record[:40], end="", flush=True)
-    time.sleep(0.03)
+    time.sleep(0.08)
     print(record[40:], flush=True)
-    time.sleep(0.03)
+    time.sleep(0.08)
 print("{'train_runtime': 3.0, 'train_loss': 0.01, 'epoch': 1.0}", flush=True)
 """
 
