@@ -1,0 +1,1 @@
+"""One panel a file; each shows a frame, and knows no other."""

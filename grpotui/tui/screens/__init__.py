@@ -1,0 +1,1 @@
+"""The screens: they arrange panels and take keys."""
