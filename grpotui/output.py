@@ -47,6 +47,17 @@ def prepare() -> None:
             setattr(sys, name, Inert(stream))
 
 
+def is_screen() -> bool:
+    """Whether a person sits before all three streams, at a terminal that can be drawn on in UTF-8."""
+    streams = (sys.__stdin__, sys.__stdout__, sys.__stderr__)
+    if os.environ.get("TERM", "dumb") == "dumb" or not all(
+        stream is not None and stream.isatty() for stream in streams
+    ):
+        return False
+    encoding = getattr(sys.__stderr__, "encoding", None) or "ascii"
+    return codecs.lookup(encoding).name == "utf-8"
+
+
 def draw(text: str) -> None:
     """Our own drawing on stderr, cursor movements and all; what of it others wrote must be inert already.
 

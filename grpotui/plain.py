@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from grpotui import last_words
+from grpotui.gpu_words import change_line, return_lines
+from grpotui.leftover_text import fate_line, leftover_line
 from grpotui.output import Data, say
 from grpotui.text import (
     advice,
     ending,
     finding_line,
     inert,
-    leftover_line,
     member_name,
     phase_line,
     step_line,
@@ -24,6 +25,7 @@ from grpotui_supervisor.source.changes import (
     Entered,
     Held,
     LeftBehind,
+    LeftoverEnded,
     LogChanged,
     MemberChanged,
     PhaseChanged,
@@ -32,6 +34,8 @@ from grpotui_supervisor.source.changes import (
     Stepped,
     Unwatched,
 )
+from grpotui_supervisor.source.gpu_changes import GpuChange, GpuNotReturned, GpuReturned, XidSeen
+from grpotui_supervisor.source.gpu_fields import leftover_fields
 from grpotui_supervisor.source.status import finding_fields, number, state_fields
 
 if TYPE_CHECKING:
@@ -51,6 +55,7 @@ class Plain:
 
     def __init__(self) -> None:
         self._data = Data()
+        self._releasing: set[str] = set()
 
     def begin(self, source: Source) -> None:
         """Says which run this is."""
@@ -75,6 +80,8 @@ class Plain:
         for line in last_words.of_first_failure(source, document):
             say(line)
         say(verdict_line(document))
+        for line in return_lines(document):
+            say(line)
         next_step = advice(document)
         if next_step:
             say(next_step)
@@ -94,7 +101,9 @@ class Plain:
             case Held(why):
                 return f"peers are spared: {why}"
             case LeftBehind(left):
-                return leftover_line({"pid": left.pid, "name": left.name, "member": left.member})
+                return leftover_line(leftover_fields(source, left))
+            case LeftoverEnded():
+                return fate_line(change)
             case Raised(finding):
                 return finding_line(finding_fields(finding))
             case Unwatched(seconds):
@@ -106,6 +115,23 @@ class Plain:
                 return _UNSUPERVISED if lost else None  # other lines tell of the others
             case Stepped():
                 return None
+            case _:
+                return self._gpu(change)
+
+    def _gpu(self, change: GpuChange) -> str | None:
+        """What the end will say of every device is not said before, unless one was late."""
+        match change:
+            case GpuNotReturned(record) if not record.final:
+                self._releasing.add(record.gpu)
+            case GpuReturned(record) if record.gpu not in self._releasing:
+                return None
+            case GpuNotReturned():
+                return None
+            case XidSeen(record) if record.severity == "note":
+                return None
+            case _:
+                pass
+        return change_line(change)
 
     def _member(self, member: Member, *, watched: bool) -> str | None:
         if member.role == "log":

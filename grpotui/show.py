@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 from grpotui import last_words
+from grpotui.gpu_text import gpu_lines
+from grpotui.leftover_text import leftover_line
 from grpotui.text import inert, log_lines, status_lines, step_line
 from grpotui_supervisor.source.status import number
 
@@ -20,7 +23,9 @@ def status_text(source: Source, document: Mapping[str, Any]) -> str:
     """Several lines, the most telling first."""
     head, *rest = status_lines(document)
     words = [inert(line) for line in last_words.of_first_failure(source, document)]
-    return "\n".join([head, *words, *rest])
+    left = [inert(leftover_line(left)) for left in document["leftovers"]]
+    gpus = gpu_lines(document, shutil.get_terminal_size().columns)
+    return "\n".join([head, *words, *rest, *left, *gpus])
 
 
 def log_text(document: Mapping[str, Any]) -> str:

@@ -41,7 +41,7 @@ def inert_lines(text: str) -> str:
 
 def number(value: float | str) -> str:
     """Four significant digits; what is not finite by its name."""
-    return value if isinstance(value, str) else f"{value:.4g}"
+    return value if isinstance(value, str) else f"{value + 0.0:.4g}"  # -0 is 0
 
 
 def seconds(value: float | str) -> str:
@@ -196,13 +196,15 @@ def member_name(member: Mapping[str, Any]) -> str:
     return f"{member['role']} {member['member']}"
 
 
-def leftover_line(left: Mapping[str, Any]) -> str:
-    """A process of the run that outlived its ranks."""
-    whose = f" (of {_owner(left['member'])})" if left["member"] else ""
-    return f"still alive: pid {left['pid']} {left['name']}{whose}"
+def oom_line(member: Mapping[str, Any]) -> str:
+    """What the OOM-kill counters showed around a member's end; whose death they counted nobody can say."""
+    oom = member["oom"]
+    kills, whose = (oom["cgroup_kills"], "its cgroup") if oom["cgroup_kills"] else (oom["kernel_kills"], "the machine")
+    return f"{member_name(member)}: the OOM-kill counter of {whose} rose by {kills} around its end"
 
 
-def _owner(member: str) -> str:
+def member_word(member: str) -> str:
+    """`rank 3` for the member that is named `3`; the others by their name."""
     return f"rank {member}" if member.isdecimal() else member
 
 
@@ -266,7 +268,7 @@ def unmet(steps: int, shown: int | None) -> str:
 
 
 def status_lines(document: Mapping[str, Any]) -> list[str]:
-    """A status document as text."""
+    """A status document as text, without its leftovers and GPUs."""
     lines = [f"{document['run']}  {_headline(document)}", *_circumstances(document), *_followed(document)]
     if document["step"] is not None:
         lines.append(step_line(document["step"], document["steps_total"], document["metrics"]))
@@ -275,9 +277,7 @@ def status_lines(document: Mapping[str, Any]) -> list[str]:
     lines += _where(document)
     lines += [finding_line(found) for found in document["findings"]]
     lines += _member_table(document)
-    lines += [leftover_line(left) for left in document["leftovers"]]
-    if document["gpu_unavailable"]:
-        lines.append(f"gpus: unavailable ({document['gpu_unavailable']})")
+    lines += [oom_line(m) for m in document["ranks"] if m["oom"] is not None]
     return [inert(line) for line in lines]
 
 

@@ -6,6 +6,7 @@ This is the only place where an error of the user's becomes a message and an exi
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import Any, NoReturn
 
@@ -21,8 +22,12 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("attach", "Follow a run, or with --log a job that grpotui did not start."),
     ("status", "What the operating system said of every rank."),
     ("runs", "All runs of this machine, newest first."),
+    ("gpus", "Every GPU: idle or not, who holds it, and for which run."),
     ("stop", "End a run: INT, then TERM, then KILL."),
     ("replay", "A run as it was at a moment, or what a log file tells."),
+    ("serve", "The dashboard in a browser: loopback only, read-only."),
+    ("preflight", "Whether a job can run here: CUDA, ranks, versions, host, data."),
+    ("plan", "What a job will need: memory of each card, KV cache, batches."),
     ("export", "Metrics or samples as JSON lines, CSV, Parquet, TensorBoard."),
     ("info", "Paths, versions, and what this kernel can tell."),
 )
@@ -30,6 +35,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
 
 _EXAMPLES = """\b
 Examples:
+  grpotui                        all runs of this machine
   grpotui launch demo            a tiny GRPO run, no GPU needed
   grpotui launch profile.toml    your own
   grpotui status                 what became of it
@@ -74,10 +80,31 @@ class _Lazy(click.Group):
             return _PIPE_CLOSED
 
 
-@click.group(cls=_Lazy, epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Lazy,
+    epilog=_EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
+@click.option("--readonly", is_flag=True, help="The start screen offers nothing that would change a run.")
 @click.version_option(__version__, prog_name="grpotui")
-def cli() -> None:
-    """Start GRPO and PPO training, watch it, and know how every rank really ended."""
+@click.pass_context
+def cli(context: click.Context, *, readonly: bool) -> int:
+    """Start GRPO and PPO training, watch it, and know how every rank really ended.
+
+    Without a command, on a terminal: all runs of this machine and its GPUs, from which one is opened.
+    """
+    if context.invoked_subcommand is not None:
+        if readonly:
+            raise click.UsageError("--readonly here is for the start screen; attach has its own", context)
+        return 0
+    if not output.is_screen():
+        raise click.exceptions.NoArgsIsHelpError(context)
+    from grpotui.tui.app import Rights  # noqa: PLC0415  (Textual takes 0.2 s)
+    from grpotui.tui.opening import home  # noqa: PLC0415
+    from grpotui_supervisor import rundir  # noqa: PLC0415
+
+    return home(rundir.root(os.environ), Rights(control=not readonly))
 
 
 def main() -> NoReturn:

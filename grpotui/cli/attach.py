@@ -5,6 +5,7 @@ import os
 import click
 
 from grpotui.cli.options import examples, ndjson_option, one_of, plain_option, runs_argument
+from grpotui.output import is_screen
 from grpotui_supervisor import rundir
 from grpotui_supervisor.errors import UsageError
 
@@ -21,10 +22,18 @@ _EXAMPLES = examples(
 @click.option("--log", "logs", metavar="FILE", multiple=True, help="A log of a job that grpotui did not start.")
 @click.option("--pid", type=click.IntRange(min=1), help="With --log: the job's process, to see how it ends.")
 @click.option("--framework", metavar="NAME", help="With --log: trl, verl, …; recognised by default.")
+@click.option("--readonly", is_flag=True, help="The dashboard offers nothing that would change the run.")
 @plain_option
 @ndjson_option
 def command(  # noqa: PLR0913  (its options)
-    words: tuple[str, ...], logs: tuple[str, ...], pid: int | None, framework: str | None, *, plain: bool, as_json: bool
+    words: tuple[str, ...],
+    logs: tuple[str, ...],
+    pid: int | None,
+    framework: str | None,
+    *,
+    readonly: bool,
+    plain: bool,
+    as_json: bool,
 ) -> int:
     """Follow RUN (an id, a unique beginning of one, or a directory; the newest by default).
 
@@ -32,8 +41,9 @@ def command(  # noqa: PLR0913  (its options)
     the given order, unless their names tell the rank, and X.out and X.err are two streams of one process. A run
     directory keeps a copy, so that status, replay and export work on it. The job is never signalled.
 
-    Ctrl-C detaches and changes nothing in the run. The exit code is the one that `launch` would have had; 125 where
-    nobody can know it.
+    On a terminal that is the dashboard, which q leaves, and Ctrl-C twice within 2 s; elsewhere a line a step, which
+    Ctrl-C leaves. Either way the run goes on unchanged. The exit code is the one that `launch` would have had; 125
+    where nobody can know it.
     """
     one_of(plain=plain, json=as_json)
     if logs:
@@ -42,7 +52,13 @@ def command(  # noqa: PLR0913  (its options)
         raise UsageError("--pid and --framework go with --log", hint="grpotui attach --log FILE --pid PID")
     else:
         directory = _find(words)
-    from grpotui.following import Interrupts, follow, front_end  # noqa: PLC0415  (a wrong RUN is told without it)
+    from grpotui.watching import Interrupts  # noqa: PLC0415  (a wrong RUN is told without it)
+
+    if is_screen() and not (plain or as_json):
+        from grpotui.tui.opening import live  # noqa: PLC0415  (Textual takes 0.2 s)
+
+        return live(directory, Interrupts(), owner=False, control=not (readonly or directory.facts().get("attached")))
+    from grpotui.following import follow, front_end  # noqa: PLC0415
 
     return follow(directory, front=front_end(as_json=as_json), interrupts=Interrupts(), owner=False)
 

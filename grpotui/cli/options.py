@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from grpotui_supervisor.errors import GrpotuiError, UsageError
 
@@ -52,13 +53,33 @@ def _complete_run(_context: click.Context, _parameter: click.Parameter, incomple
         return []
 
 
+def _complete_profile(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from grpotui_supervisor.profiles import shipped_profiles  # noqa: PLC0415  (only a shell asks)
+
+    names = [CompletionItem(name) for name in shipped_profiles() if name.startswith(incomplete)]
+    return names + click.Path(dir_okay=False).shell_complete(context, parameter, incomplete)
+
+
+def working_directory() -> str:
+    """Where the command was started.
+
+    Raises:
+        UsageError: that directory is gone.
+    """
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise UsageError(f"the working directory is gone: {error.strerror}", hint="cd to one that exists") from error
+
+
 json_option: Decorator = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 plain_option: Decorator = click.option(
-    "--plain", is_flag=True, help="One line a step on stdout, findings and exits on stderr (the default)."
+    "--plain", is_flag=True, help="No dashboard: a line a step on stdout, findings and exits on stderr."
 )
 ndjson_option: Decorator = click.option("--json", "as_json", is_flag=True, help="One JSON object a line (NDJSON).")
 run_argument: Decorator = click.argument("run", required=False, callback=_filled, shell_complete=_complete_run)
 runs_argument: Decorator = click.argument(
     "words", metavar="[RUN]", nargs=-1, callback=_all_filled, shell_complete=_complete_run
 )
+profile_argument: Decorator = click.argument("profile", shell_complete=_complete_profile)
 source_argument: Decorator = click.argument("source", required=False, callback=_filled, shell_complete=_complete_run)

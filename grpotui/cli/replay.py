@@ -7,7 +7,7 @@ import time
 import click
 
 from grpotui.cli.options import examples, json_option, one_of, source_argument
-from grpotui.output import say
+from grpotui.output import is_screen, say
 from grpotui.progress import Progress
 from grpotui.show import log_text, status_text, step_lines
 from grpotui_supervisor import rundir
@@ -46,6 +46,10 @@ def command(source: str | None, at: str | None, *, plain: bool, as_json: bool) -
     if isinstance(opened, FileSource):
         return _replay_log(opened, at, plain=plain, as_json=as_json)
     moment = None if at is None else parse_moment(at, opened.directory)
+    if is_screen() and not (plain or as_json):
+        from grpotui.tui.opening import replay  # noqa: PLC0415  (Textual takes 0.2 s)
+
+        return replay(opened.directory, moment)
     with Progress("reading", opened.directory.run_id) as progress:
         count_bytes(opened, progress)
         opened.update(moment)
@@ -62,6 +66,10 @@ def _replay_log(log: FileSource, at: str | None, *, plain: bool, as_json: bool) 
     step = None if at is None else parse_step(at)
     if at is not None and step is None:
         raise UsageError(f"--at {at!r} is no step", hint="a bare log has no times: give the number of a step")
+    if is_screen() and not (plain or as_json):
+        from grpotui.tui import opening  # noqa: PLC0415  (Textual takes 0.2 s)
+
+        return opening.log(log, step)
     with Progress("reading", log.path) as progress:
         log.read(progress)
     for note in log.notes:

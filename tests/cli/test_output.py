@@ -52,7 +52,8 @@ def test_steps_on_stdout_and_words_on_stderr(home: Home) -> None:
         f"step {step}/3 score 0.5 reward {step / 3:.3g} ent nan len 7 time 0.05s" for step in (1, 2, 3)
     ]
     run = next(home.path.glob("runs/*")).name
-    assert done.stderr.splitlines()[0] == f"run {run}"
+    words = done.stderr.splitlines()
+    assert (words[0].startswith("grpotui: preflight of steps: "), words[1]) == (True, f"run {run}")
     assert done.stderr.splitlines()[-2:] == ["rank 0 exited 0", "passed: every rank exited 0"]
     assert harmless(done.stdout + done.stderr)
 

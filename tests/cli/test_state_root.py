@@ -165,7 +165,7 @@ def known(uid: int) -> bool:
 
 AS_USER = """
 import os, sys
-import grpotui.cli, grpotui.cli.launch, grpotui.cli.status, grpotui.cli.runs, grpotui.following
+import grpotui.cli, grpotui.cli.launch, grpotui.cli.status, grpotui.cli.runs, grpotui.following, grpotui.preflighting
 os.setgroups([]); os.setgid(int(sys.argv[1])); os.setuid(int(sys.argv[1]))
 sys.argv[1:2] = []
 grpotui.cli.main()

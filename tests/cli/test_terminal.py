@@ -98,7 +98,7 @@ def test_a_client_that_is_ended_harms_nothing(home: Home, number: signal.Signals
 def test_a_terminal_that_hangs_up_harms_nothing(home: Home, command: str) -> None:
     """A real pty, as an SSH connection that breaks: its client is the session leader and gets SIGHUP."""
     profile = home.ranks_profile("sleep", "sleep")
-    words = (command, profile if command == "launch" else home.launch(profile))
+    words = (command, profile if command == "launch" else home.launch(profile), "--plain")
     master, slave = os.openpty()
 
     def take_terminal() -> None:
@@ -112,7 +112,7 @@ def test_a_terminal_that_hangs_up_harms_nothing(home: Home, command: str) -> Non
     while b"rank 1 started" not in shown:
         shown += os.read(master, 4096)
     assert b"\x1b" not in shown
-    run = shown.split()[1].decode()
+    run = re.findall(rb"^run (\S+)", shown, re.MULTILINE)[0].decode()
     home.wait_for_state(run, "running")
     os.close(master)
     process.wait(timeout=20)
@@ -130,14 +130,14 @@ def test_control_c_of_the_terminal_reaches_the_ranks_once(home: Home) -> None:
         fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 
     process = home.start(
-        "launch", home.ranks_profile("sleep", "sleep"),
+        "launch", home.ranks_profile("sleep", "sleep"), "--plain",
         stdin=slave, stdout=slave, stderr=slave, preexec_fn=take_terminal, pass_fds=(slave,),
     )  # fmt: skip
     os.close(slave)
     shown = b""
     while b"rank 1 started" not in shown:
         shown += os.read(master, 4096)
-    run = shown.split()[1].decode()
+    run = re.findall(rb"^run (\S+)", shown, re.MULTILINE)[0].decode()
     wait_until(lambda: all(home.directory(run).joinpath(f"ranks/{rank}/stdout.log").read_text() for rank in (0, 1)))
     os.write(master, b"\x03")
     with suppress(OSError):  # EIO: the client has closed its side

@@ -44,6 +44,11 @@ def start(home: Home, *, fault: str = "none", steps: int = 8) -> str:
     return home.launch("trl-tiny-cpu", *[word for setting in settings for word in ("--set", setting)])
 
 
+def output(directory: Path) -> list[str]:
+    """What the ranks said last: where a real trainer fails, only it can tell why."""
+    return [path.read_text(errors="replace")[-3000:] for path in sorted(directory.glob("ranks/*/std*.log"))]
+
+
 def test_phases_are_seen_live_and_replay_is_the_same(home: Home) -> None:
     directory = RunDirectory(str(home.directory(start(home))))
     staying, seen = Source(directory), list[dict[str, Any]]()
@@ -54,7 +59,8 @@ def test_phases_are_seen_live_and_replay_is_the_same(home: Home) -> None:
 
     wait_until(look, seconds=240, what="the end of the run")
     end = seen[-1]
-    assert (end["verdict"], end["step"], end["steps_total"], end["training_complete"]) == ("passed", 8, 8, True)
+    how = (end["verdict"], end["step"], end["steps_total"], end["training_complete"])
+    assert how == ("passed", 8, 8, True), (end["first_failure"], output(home.directory(directory.run_id)))
     words = {document["phase"] for document in seen}
     assert words >= {"generate", "update"}
     assert {document["phase_since_offset_s"] is None for document in seen if document["phase"]} == {False}
@@ -108,8 +114,8 @@ import sys
 sys.path.insert(0, {profiles!r})
 import trl_tiny as tiny, trl, tempfile
 folder = tempfile.mkdtemp(dir={folder!r})
-tiny.save_random_model(folder)
-wanted = dict(tiny.settings(__import__("argparse").Namespace(steps=3, beta=0.04)))
+tiny.save_random_model(folder, tiny.SIZES[False])
+wanted = dict(tiny.settings(__import__("argparse").Namespace(steps=3, beta=0.04, gpu=False, output_dir=None)))
 wanted.update(save_strategy="steps", save_steps=2)
 trainer = trl.GRPOTrainer(
     model=folder, processing_class=tiny.byte_tokenizer(), reward_funcs=[tiny.letters, tiny.no_digits],
