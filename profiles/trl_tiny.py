@@ -1,8 +1,8 @@
-"""TRL's GRPOTrainer on the CPU with a random model of 0.1 M weights, made on the spot: no hub and no GPU.
+"""TRL's GRPOTrainer with a random model, made on the spot: no hub. 0.1 M weights on the CPU, 0.4 B on GPUs (`--gpu`).
 
 One process is one rank: start it with RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, or under
-torchrun. It prints nothing on stdout but what TRL prints. `--fault` makes a rank fail in a chosen way.
-Needs trl 1.0 or later.
+torchrun. It prints nothing on stdout but what TRL prints, and on a GPU its memory at the end. `--fault` makes a
+rank fail in a chosen way. Needs trl 1.0 or later.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import atexit
 import ctypes
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 from functools import wraps
@@ -21,10 +22,40 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FAULTS = ("none", "kill", "abort-teardown", "segv", "raise", "exit3", "hang", "zero-reward")
+FAULTS = ("none", "kill", "abort-teardown", "orphan", "segv", "raise", "exit3", "hang", "zero-reward")
 RANK = int(os.environ.get("RANK", "0"))
 SEED = 42
 VOCABULARY = 2 + 256  # padding and end, then one token a byte
+ORPHAN = """
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+parent = int(sys.argv[1])
+while os.getppid() == parent:
+    time.sleep(0.05)
+time.sleep(2)
+if sys.argv[2] == "gpu":
+    import torch
+    held = torch.zeros(2 << 30, dtype=torch.uint8, device="cuda")
+time.sleep(600)
+"""
+"""What a rank leaves behind: a process that takes 2 GiB of its GPU only when the rank has been gone for seconds."""
+SIZES = {
+    False: {
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+    },
+    True: {
+        "hidden_size": 1024,
+        "intermediate_size": 3072,
+        "num_hidden_layers": 28,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 8,
+    },
+}
+"""The shape of the model, by `--gpu`."""
 
 
 class TrainerState(Protocol):
@@ -38,6 +69,8 @@ def main() -> None:
     options = parse_arguments()
     if options.fault == "abort-teardown" and options.fault_rank == RANK:
         atexit.register(abort)  # before torch registers its own, so that it runs after all of them
+    if options.fault == "orphan" and options.fault_rank == RANK:
+        atexit.register(leave_orphan, "gpu" if options.gpu else "cpu")
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     train(options)
@@ -45,8 +78,9 @@ def main() -> None:
 
 def parse_arguments() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description="A tiny GRPO run with TRL on the CPU.")
+    parser = argparse.ArgumentParser(description="A tiny GRPO run with TRL.")
     parser.add_argument("--steps", type=int, default=20, help="optimizer steps")
+    parser.add_argument("--gpu", action="store_true", help="a GPU a rank, and a model of 0.4 B weights")
     parser.add_argument("--beta", type=float, default=0.04, help="weight of the KL penalty; 0: no KL is printed")
     parser.add_argument("--output-dir", help="keep the trained model here; by default no file is left")
     parser.add_argument("--fault", choices=FAULTS, default="none", help="how the run fails")
@@ -59,7 +93,7 @@ def train(options: argparse.Namespace) -> None:
     """One run. The model's folder is gone before the first step, so a killed rank leaves nothing behind."""
     trl = import_module("trl")  # late: torch takes seconds, and the atexit order depends on it
     with tempfile.TemporaryDirectory(prefix="trl-tiny-") as folder:
-        save_random_model(folder)
+        save_random_model(folder, SIZES[options.gpu])
         trainer = trl.GRPOTrainer(
             model=folder,  # by path: that is how TRL finds the reference model again
             processing_class=byte_tokenizer(),
@@ -70,6 +104,8 @@ def train(options: argparse.Namespace) -> None:
     trainer.train()
     if options.output_dir:
         trainer.save_model()
+    if options.gpu:
+        say_memory()
     # No destroy_process_group() before the trainer is freed: with it 2 of 12 exits hung (torch 2.13, gloo).
 
 
@@ -80,13 +116,13 @@ def settings(options: argparse.Namespace) -> dict[str, object]:
         "beta": options.beta,
         "per_device_train_batch_size": 8,
         "num_generations": 4,
-        "max_completion_length": 24,
-        "learning_rate": 5e-3,
+        "max_completion_length": 128 if options.gpu else 24,
+        "learning_rate": 1e-5 if options.gpu else 5e-3,
         "logging_steps": 1,
         "save_strategy": "no",
         "report_to": "none",
-        "use_cpu": True,  # otherwise accelerate, seeing no GPU, lets each rank train alone
-        "bf16": False,
+        "use_cpu": not options.gpu,  # otherwise accelerate, seeing no GPU, lets each rank train alone
+        "bf16": options.gpu,
         "gradient_checkpointing": False,
         "seed": SEED,
     }
@@ -116,17 +152,13 @@ def byte_tokenizer() -> object:
     )
 
 
-def save_random_model(folder: str) -> None:
+def save_random_model(folder: str, size: dict[str, int]) -> None:
     """Write a model that knows nothing; the same on every rank."""
     transformers = import_module("transformers")
     import_module("torch").manual_seed(SEED)
     config = transformers.Qwen2Config(
         vocab_size=VOCABULARY,
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
+        **size,
         max_position_embeddings=256,
         pad_token_id=0,
         eos_token_id=1,
@@ -182,6 +214,17 @@ def fail(fault: str) -> None:
                 signal.pause()
         case _:
             pass
+
+
+def say_memory() -> None:
+    """Print what torch's allocator holds at the end; the driver's figure of the process is another one."""
+    cuda = import_module("torch").cuda
+    print(f"[rank {RANK}] torch allocated {cuda.memory_allocated()} reserved {cuda.memory_reserved()}", flush=True)
+
+
+def leave_orphan(device: str) -> None:
+    """Leave a process behind that outlives the run in a session of its own."""
+    subprocess.Popen([sys.executable, "-c", ORPHAN, str(os.getpid()), device], start_new_session=True)
 
 
 def abort() -> None:

@@ -43,7 +43,10 @@ def test_the_profile_starts_this_script_and_says_how_it_logs() -> None:
     assert (profile["name"], profile["framework"]) == ("trl-tiny-cpu", "trl")
     assert profile["launch"]["argv"][1] == "{profile_dir}/" + SCRIPT.name
     assert profile["expect"]["steps"] == int(profile["launch"]["argv"][-1])
-    assert profile["logs"]["logging_steps"] == script()["settings"](Namespace(steps=1, beta=0.0))["logging_steps"]
+    assert (
+        profile["logs"]["logging_steps"]
+        == script()["settings"](Namespace(steps=1, beta=0.0, gpu=False))["logging_steps"]
+    )
 
 
 def test_rewards_are_shares() -> None:
