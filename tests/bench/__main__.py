@@ -8,7 +8,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), os.path.join(HERE, "..", "..", "supervisor"), os.path.join(HERE, "..", "..")]
 
-from bench import event_files, following, hf_logs, logs, measures, peers  # noqa: E402
+from bench import charts, dashboard, event_files, following, gpus, hf_logs, log_page, logs, measures, peers  # noqa: E402
 
 MEASURES = (
     measures.shim_at_rest,
@@ -24,6 +24,15 @@ MEASURES = (
     hf_logs.hf_log_speed,
     hf_logs.hf_log_follow,
     logs.verl_logs,
+    gpus.gpu_sampling,
+    charts.six_charts,
+    dashboard.first_frame,
+    dashboard.new_step,
+    dashboard.death_on_screen,
+    dashboard.key_to_repaint,
+    dashboard.cpu_and_memory,
+    log_page.key_while_streaming,
+    log_page.large_log,
     peers.lnav,
     peers.leet,
 )

@@ -15,7 +15,7 @@ from support.runs import records
 from support.waiting import wait_until
 
 from bench.measures import TICKS, Row, a_home, cpu_ticks
-from grpotui.following import Interrupts, Pause
+from grpotui.watching import Pause
 from grpotui_supervisor import attach
 from grpotui_supervisor.source.now import update_now
 from grpotui_supervisor.source.source import Source
@@ -58,7 +58,7 @@ def write_to_source() -> list[Row]:
     written: dict[int, float] = {}
     with attached() as (directory, log, _):
         writer = threading.Thread(target=_write_steps, args=(log, written))
-        source, pause = Source(directory), Pause(directory, Interrupts())
+        source, pause = Source(directory), Pause(directory, ())
         writer.start()
         deadline = time.monotonic() + STEPS + 20
         while len(seen) < STEPS and time.monotonic() < deadline:

@@ -24,7 +24,7 @@ import tempfile
 import termios
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,7 +35,7 @@ from bench.verl_logs import console
 from grpotui_supervisor.shim import procfs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
 ROUNDS = 3
 STEPS, KEYS = 10_000, 80
@@ -115,20 +115,31 @@ def leet() -> list[Row]:
 
 def until_at_rest(command: list[str], home: str, *, quiet: float = 2.0, limit: float = 120.0) -> float:
     """CPU seconds of a terminal program until the last change of its screen that another follows no more."""
+    with in_terminal(command, home) as (_, changes):
+        began = time.monotonic()
+        while time.monotonic() - changes[-1][0] < quiet and time.monotonic() - began < limit:
+            time.sleep(0.05)
+        return changes[-1][1]
+
+
+@contextmanager
+def in_terminal(
+    command: list[str], home: str, more: Mapping[str, str] | None = None
+) -> Iterator[tuple[int, list[tuple[float, float]]]]:
+    """A program in a terminal that answers; its pid, and its CPU seconds at each change of the screen."""
     pid, terminal = pty.fork()
     if pid == 0:
-        os.environ.update(TERM="xterm-256color", HOME=home, XDG_CONFIG_HOME=home)
+        os.environ.update(TERM="xterm-256color", HOME=home, XDG_CONFIG_HOME=home, **(more or {}))
         os.execv(command[0], command)
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 48, 160, 0, 0))
     changes = [(time.monotonic(), 0.0)]
     threading.Thread(target=_attend, args=(terminal, pid, changes), daemon=True).start()
-    began = time.monotonic()
-    while time.monotonic() - changes[-1][0] < quiet and time.monotonic() - began < limit:
-        time.sleep(0.05)
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    os.close(terminal)
-    return changes[-1][1]
+    try:
+        yield pid, changes
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(terminal)
 
 
 def _attend(terminal: int, pid: int, changes: list[tuple[float, float]]) -> None:
