@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,10 @@ from support.runs import Home, ShimRun
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+
+# What lives as long as its process (records, followed logs) is not closed by the hundreds of tests that make it.
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
 
 
 @pytest.fixture
