@@ -29,7 +29,13 @@ file = open(sys.argv[1], "w")
 print("step:7 - reward/mean:0.25", flush=True)
 time.sleep(1000)
 """
-CHILD = 'import subprocess, sys\nsubprocess.run(["env", "-i", sys.executable, "-c", sys.argv[2], sys.argv[1]])'
+UNMARKED = """
+import os, sys, time
+parent, file = os.getppid(), open(sys.argv[1], "w")
+while os.getppid() == parent:  # it ends with its parent: it carries no mark by which it could be found and ended
+    time.sleep(0.05)
+"""
+CHILD = f'import subprocess, sys\nsubprocess.run(["env", "-i", sys.executable, "-c", {UNMARKED!r}, sys.argv[1]])'
 
 
 @pytest.fixture
@@ -40,7 +46,7 @@ def machine(tmp_path: Path) -> Iterator[GpuMachine]:
 
 
 def profile(home: Home, machine: GpuMachine, code: str = TRAINER, more: str = "") -> str:
-    argv = json.dumps(["{grpotui_python}", "-c", code, f"{machine.device_file}0", TRAINER])
+    argv = json.dumps(["{grpotui_python}", "-c", code, f"{machine.device_file}0"])
     return home.profile(
         f'name = "math"\nframework = "verl"\n[launch]\nmode = "ranks"\nnproc = 2\nargv = {argv}\n'
         f"terminate_seconds = 0.5\ninterrupt_seconds = 0.5\n{more}"
