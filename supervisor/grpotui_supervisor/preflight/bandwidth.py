@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from grpotui_supervisor.preflight import ranks
 from grpotui_supervisor.preflight.check import Result
-from grpotui_supervisor.preflight.interpreter import InterpreterSilent, interpreter
+from grpotui_supervisor.preflight.interpreter import interpreter
 
 if TYPE_CHECKING:
     from grpotui_supervisor.preflight.check import Job
@@ -26,10 +26,7 @@ class _Bandwidth:
 
     def run(self, job: Job) -> Result:
         """The sum of the collective check, of a large tensor. No threshold: links differ a thousandfold."""
-        try:
-            found = interpreter(job)
-        except InterpreterSilent as silent:
-            return Result(outcome="unchecked", evidence=str(silent))
+        found = interpreter(job)
         size = ranks.count(job)
         if not found.has_torch or size == 1:
             why = "one rank exchanges nothing" if found.has_torch else f"{found.python} has no torch"

@@ -73,7 +73,11 @@ class Check(Protocol):
     """After so long it is ended and `unchecked`."""
 
     def run(self, job: Job) -> Result:
-        """Looks, and says what it saw. May raise: that is `unchecked` with the error as evidence."""
+        """Looks, and says what it saw. May raise: that is `unchecked`, with the error as evidence.
+
+        Raises:
+            InterpreterSilent: what the interpreter has must be known, and it says nothing.
+        """
         ...
 
 

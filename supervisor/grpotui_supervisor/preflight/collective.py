@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from grpotui_supervisor.preflight import ranks
 from grpotui_supervisor.preflight.check import Result
-from grpotui_supervisor.preflight.interpreter import InterpreterSilent, interpreter
+from grpotui_supervisor.preflight.interpreter import interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,10 +38,7 @@ class _Collective:
 
     def run(self, job: Job) -> Result:
         """One process a rank."""
-        try:
-            found = interpreter(job)
-        except InterpreterSilent as silent:
-            return Result(outcome="unchecked", evidence=str(silent))
+        found = interpreter(job)
         if not found.has_torch:
             return Result(outcome="not_applicable", evidence=f"{found.python} has no torch")
         size = ranks.count(job)

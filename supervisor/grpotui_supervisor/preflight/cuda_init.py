@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from grpotui_supervisor.preflight.check import Result
 from grpotui_supervisor.preflight.cuda_codes import explained
 from grpotui_supervisor.preflight.cuda_search import attempt, others
-from grpotui_supervisor.preflight.interpreter import InterpreterSilent, interpreter
+from grpotui_supervisor.preflight.interpreter import interpreter
 
 if TYPE_CHECKING:
     from grpotui_supervisor.preflight.check import Job
@@ -32,10 +32,7 @@ class _CudaInit:
         reason = _not_asked_for(job)
         if reason is not None:
             return Result(outcome="not_applicable", evidence=reason)
-        try:
-            known = interpreter(job)
-        except InterpreterSilent as silent:
-            return Result(outcome="unchecked", evidence=str(silent))
+        known = interpreter(job)
         if not known.may_use_gpus:
             none = f"nothing in {known.python} computes on GPUs (no torch, vllm, sglang, jax or cupy)"
             return Result(outcome="not_applicable", evidence=none)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from grpotui_supervisor import planning
 from grpotui_supervisor.preflight.check import Result
 from grpotui_supervisor.preflight.child import run_program
-from grpotui_supervisor.preflight.interpreter import InterpreterSilent, interpreter
+from grpotui_supervisor.preflight.interpreter import interpreter
 
 if TYPE_CHECKING:
     from grpotui_supervisor.preflight.check import Job
@@ -36,10 +36,7 @@ class _Generation:
 
     def run(self, job: Job) -> Result:
         """One engine on one GPU, without compilation and CUDA graphs."""
-        try:
-            found = interpreter(job)
-        except InterpreterSilent as silent:
-            return Result(outcome="unchecked", evidence=str(silent))
+        found = interpreter(job)
         if "vllm" not in found.packages:
             return Result(outcome="not_applicable", evidence=f"{found.python} has no vllm; other engines are not tried")
         model = planning.model_of(job.loaded.profile)

@@ -54,7 +54,7 @@ class Interpreter:
         return bool(_ON_GPUS & self.packages.keys())
 
 
-class InterpreterSilent(Exception):  # noqa: N818  (a state that each check turns into `unchecked`)
+class InterpreterSilent(Exception):  # noqa: N818  (a state: whichever check asked is `unchecked` in its words)
     """Nothing is known of the training interpreter, and why."""
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from grpotui_supervisor.preflight.check import Result
 from grpotui_supervisor.preflight.child import run_program
-from grpotui_supervisor.preflight.interpreter import InterpreterSilent, interpreter
+from grpotui_supervisor.preflight.interpreter import interpreter
 
 if TYPE_CHECKING:
     from grpotui_supervisor.preflight.check import Job, Outcome
@@ -32,10 +32,7 @@ class _Matmul:
 
     def run(self, job: Job) -> Result:
         """One process for all devices."""
-        try:
-            found = interpreter(job)
-        except InterpreterSilent as silent:
-            return Result(outcome="unchecked", evidence=str(silent))
+        found = interpreter(job)
         if not found.has_torch:
             return Result(outcome="not_applicable", evidence=f"{found.python} has no torch")
         if not found.torch_build:

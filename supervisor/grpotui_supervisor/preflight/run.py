@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from grpotui_supervisor.preflight.check import Result
 from grpotui_supervisor.preflight.devices import Devices
+from grpotui_supervisor.preflight.interpreter import InterpreterSilent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -115,6 +116,8 @@ class _Runner:
         result: Result | None
         try:
             result = self._result(turn.check, dataclasses.replace(self._job, stopping=turn.stopping))
+        except InterpreterSilent as silent:
+            result = Result(outcome="unchecked", evidence=str(silent))
         except Exception as error:  # noqa: BLE001  (whatever it is, it is this check's, and no other's)
             result = Result(outcome="unchecked", evidence=f"the check itself failed: {type(error).__name__}: {error}")
         self._answers.put((turn, result))

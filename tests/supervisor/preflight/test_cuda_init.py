@@ -11,7 +11,7 @@ import pytest
 from support.fake_cuda import NOTE, library, module_version, python_with_cache, torch
 from support.preflight import job, left_behind
 
-from grpotui_supervisor.preflight import cuda_init, cuda_search, interpreter
+from grpotui_supervisor.preflight import cuda_init, cuda_search, interpreter, run
 from grpotui_supervisor.preflight.cuda_codes import CODES, named
 
 if TYPE_CHECKING:
@@ -197,12 +197,10 @@ def test_not_applicable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_an_interpreter_that_is_not_known_or_not_there(tmp_path: Path) -> None:
-    found = cuda_init.CHECK.run(job(tmp_path, python=("/no/such/python",)))
-    assert found.outcome == "unchecked"
-    assert found.evidence == (
-        "the training interpreter could not be started: /no/such/python: No such file or directory"
-    )
-    unknown = 'mode = "command"\nargv = ["bash", "run.sh"]'
-    found = cuda_init.CHECK.run(job(tmp_path, python=("python",), launch=unknown))
-    assert found.outcome == "unchecked"
-    assert "does not say which interpreter trains" in found.evidence
+    (absent,) = run.run(job(tmp_path, python=("/no/such/python",)), [cuda_init.CHECK])
+    words = "the training interpreter could not be started: /no/such/python: No such file or directory"
+    assert (absent.result.outcome, absent.result.evidence) == ("unchecked", words)
+    launch = 'mode = "command"\nargv = ["bash", "run.sh"]'
+    (unknown,) = run.run(job(tmp_path, python=("python",), launch=launch), [cuda_init.CHECK])
+    assert unknown.result.outcome == "unchecked"
+    assert unknown.result.evidence.startswith("the profile does not say which interpreter trains")
