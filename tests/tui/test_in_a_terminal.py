@@ -250,7 +250,7 @@ def test_a_resize_storm(home: Home) -> None:
         terminal.wait_for("● running", "ranks", "? help")
         with dashboard(home, "attach", run, size=(100, 30)) as fresh:
             fresh.wait_for("● running", "ranks", "? help")
-            wait_until(lambda: still(terminal.text) == still(fresh.text), seconds=5, what="the same picture")
+            wait_until(lambda: still(terminal.text) == still(fresh.text), what="the same picture")
         terminal.press("q")
         assert terminal.wait_end() == 0
         assert terminal.left() == {}

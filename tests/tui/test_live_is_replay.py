@@ -137,7 +137,7 @@ def test_a_replay_plays_to_the_end(name: str, words: str) -> None:
             feed.play(playing=True, speed=16)
             await until(pilot, lambda: feed.frame.moment not in (None, last))
             await until(pilot, lambda: is_at(last), seconds=10 + (last - first) / 16e9, what="the end")
-            await until(pilot, lambda: shown() == end, seconds=5, what="the picture of the end")
+            await until(pilot, lambda: shown() == end, what="the picture of the end")
         return steps, end
 
     steps, _ = asyncio.run(play())

@@ -58,7 +58,7 @@ async def read(app: Compared, pilot: object) -> OverlayScreen:
 
 
 def zoomed(screen: OverlayScreen) -> int | None:
-    return None if screen.zoomed is None else screen._charts.index(screen.zoomed)
+    return None if screen.zoomed is None else screen.charts.index(screen.zoomed)
 
 
 def test_each_chart_has_a_line_of_every_run_and_the_table_their_ends() -> None:
@@ -66,7 +66,7 @@ def test_each_chart_has_a_line_of_every_run_and_the_table_their_ends() -> None:
         app = Compared(replays("normal", "sigkill", "one-gpu"))
         async with app.run_test(size=(120, 40)) as pilot:
             screen = await read(app, pilot)
-            reward = screen._charts[0]
+            reward = screen.charts[0]
             await until(pilot, lambda: len(reward._points) == 3 and all(len(p.y) for p in reward._points))
             assert [len(points.y) for points in reward._points] == [10, 3, 10]
             text = shown(screen)
@@ -106,12 +106,18 @@ def test_keys_are_those_of_page_1() -> None:
             await pilot.press("escape")
             assert zoomed(screen) is None
             await pilot.press("x")
-            assert {chart.axis for chart in screen._charts} == {"time"}
+            assert {chart.axis for chart in screen.charts} == {"time"}
             await until(pilot, lambda: "by time" in shown(screen))
             await pilot.press("plus")
-            assert {chart.smoothing for chart in screen._charts} == {0.5}
+            assert {chart.smoothing for chart in screen.charts} == {0.5}
             await pilot.press("y")
-            assert [chart.log_y for chart in screen._charts].count(True) == 1
+            assert [chart.log_y for chart in screen.charts].count(True) == 1
+            await until(pilot, lambda: screen.chosen._whole is not None)
+            await pilot.press("right_parenthesis")
+            await until(pilot, lambda: screen.charts[-1].window is not None)
+            assert len({chart.window for chart in screen.charts}) == 1
+            await pilot.press("0")
+            await until(pilot, lambda: {chart.window for chart in screen.charts} == {None})
 
     asyncio.run(look())
 

@@ -157,7 +157,7 @@ def test_the_zoom_goes_to_the_neighbour_with_its_own_numbers() -> None:
 def test_a_death_is_marked_where_it_was() -> None:
     async def look() -> list[tuple[str, float]]:
         async with opened(replay(H200 / "sigkill"), (120, 40)) as (app, _):
-            return [(mark.kind, mark.x) for mark in page(app)._charts[0]._chart.marks]
+            return [(mark.kind, mark.x) for mark in page(app).charts[0]._chart.marks]
 
     assert ("death", 3.0) in asyncio.run(look())
 
@@ -215,7 +215,7 @@ def test_the_band_is_there_only_where_it_is_printed(tmp_path: Path) -> None:
     async def look(row: str) -> str | None:
         rows = [row.format(n=n) for n in range(1, 9)]
         async with opened(log(_log(tmp_path / "verl.log", *rows)), (120, 40)) as (app, _):
-            band = page(app)._charts[0]._chart.band
+            band = page(app).charts[0]._chart.band
             return None if band is None else f"{band.name} {band.low.series.y[0]} {band.high.series.y[0]}"
 
     assert asyncio.run(look(step)) is None

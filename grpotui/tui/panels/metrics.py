@@ -10,6 +10,7 @@ from textual.worker import get_current_worker
 
 from grpotui.text import number
 from grpotui.tui import cells
+from grpotui.tui.panels.chart_keys import next_axis, smoother
 from grpotui.tui.panels.curve import CurveChart
 from grpotui.tui.panels.filter_line import FilterLine
 from grpotui.tui.panels.listing import MOVES, Listing
@@ -19,7 +20,6 @@ from grpotui.tui.panels.table import Column, Table
 from grpotui.tui.pins import Pins
 from grpotui.tui.widgets.drawn import Drawn
 from grpotui_supervisor.errors import UsageError
-from grpotui_supervisor.source.curves import TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,8 +43,6 @@ _COLUMNS: Final = (
     Column("course", 3, least=16, most=64, grows=True),
     Column("printed as", 6, most=36),
 )
-_SMOOTHING: Final = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99)
-_AXES: Final = ("step", "time", "tokens")
 
 
 class BigChart(CurveChart, inherit_bindings=False):
@@ -352,8 +350,7 @@ class Metrics(Listing):
 
     def action_axis(self) -> None:
         """What the chart counts by; tokens only where they are told."""
-        known = _AXES if TOKENS in self.feed.names() else _AXES[:2]
-        self._chart.axis = known[(known.index(self._chart.axis) + 1) % len(known)]  # type: ignore[assignment]
+        self._chart.axis = next_axis(self._chart.axis, self.feed.names())
         if self._chart.display:
             self._draw_chart()
 
@@ -363,8 +360,7 @@ class Metrics(Listing):
 
     def action_smooth(self, way: int) -> None:
         """By the same steps as on page 1."""
-        at = min(max(_SMOOTHING.index(self._chart.smoothing) + way, 0), len(_SMOOTHING) - 1)
-        self._chart.smoothing = _SMOOTHING[at]
+        self._chart.smoothing = smoother(self._chart.smoothing, way)
 
 
 def _pins() -> tuple[Pins | None, str | None]:

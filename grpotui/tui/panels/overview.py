@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.binding import Binding
 from textual.containers import Container
 
-from grpotui.text import inert
+from grpotui.tui.panels.chart_keys import ChartKeys
 from grpotui.tui.panels.curve import CurveChart
 from grpotui.tui.panels.detail import Detail
 from grpotui.tui.panels.members import Members
@@ -21,7 +21,6 @@ from grpotui.tui.panels.specs import SPECS, Spec, further
 from grpotui.tui.panels.times import Times
 from grpotui.tui.pins import Pins
 from grpotui_supervisor.errors import UsageError
-from grpotui_supervisor.source.curves import TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,10 +30,7 @@ if TYPE_CHECKING:
 
     from grpotui.tui.feed.feed import Feed
     from grpotui.tui.feed.frame import Frame
-    from grpotui.tui.widgets.chart import LineChart
 
-SMOOTHING: Final = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99)
-AXES: Final = ("step", "time", "tokens")
 MOST_CHARTS: Final = 12
 
 
@@ -52,7 +48,7 @@ def pins() -> Callable[[str | None], Sequence[str]]:
     return pinned
 
 
-class Overview(Page):
+class Overview(ChartKeys[CurveChart], Page):
     """Six charts and, where there is room, further ones; below them what is not a curve."""
 
     DEFAULT_CSS = """
@@ -92,12 +88,10 @@ class Overview(Page):
         self._pinned = pinned or pins()
         spare = [Spec(("",)) for _ in range(MOST_CHARTS - len(SPECS))]
         self._all = [CurveChart(spec, colour=number % 6) for number, spec in enumerate((*SPECS, *spare))]
-        self._charts = self._all[: len(SPECS)]
+        self.charts = self._all[: len(SPECS)]
         self._times, self._memory, self._history = Times(), GpuMemory(), MemoryHistory()
         self._members, self._notable, self._detail = Members(), Notable(), Detail()
         self._grid, self._lower = Container(id="charts"), Container(id="lower")
-        self._smoothing = 0
-        self._axis = 0
         self._frame: Frame | None = None
         self._room = Room()
         for chart in self._all[len(SPECS) :]:
@@ -117,7 +111,7 @@ class Overview(Page):
 
     def enter(self) -> None:
         """The first chart takes the arrow keys."""
-        self._charts[0].focus()
+        self.charts[0].focus()
 
     def show(self, frame: Frame) -> None:
         """The newest frame."""
@@ -129,7 +123,7 @@ class Overview(Page):
             self._arrange()
             return
         self._choose(names)
-        for chart in self._charts:
+        for chart in self.charts:
             chart.update(self.feed, frame, names)
         self._times.show_frame(self.feed, frame)
         self._memory.show_frame(frame)
@@ -144,8 +138,7 @@ class Overview(Page):
         self.set_class(self._room.compact, "-compact")
         for panel in (self._memory, self._members, self._notable, self._times):
             panel.set_class(self._room.compact, "-bare")
-        if self._frame is not None:
-            self.show(self._frame)
+        self.redraw()
 
     def _choose(self, names: Sequence[str]) -> None:
         """The six, then as many further ones as there is room for and something to show in."""
@@ -154,16 +147,16 @@ class Overview(Page):
         for chart, name in zip(self._all[len(SPECS) :], wanted, strict=False):
             chart.take(Spec((name,), related=(f"{name.partition('/')[0]}/",)))
         count = len(SPECS) + len(wanted)
-        if count != len(self._charts):
-            self._charts = self._all[:count]
+        if count != len(self.charts):
+            self.charts = self._all[:count]
             for number, chart in enumerate(self._all):
                 chart.set_class(number >= count, "-spare")
             self._adopt()
 
     def _adopt(self) -> None:
         """Charts that come later look as the others do."""
-        for chart in self._charts:
-            chart.axis, chart.smoothing = AXES[self._axis], SMOOTHING[self._smoothing]
+        for chart in self.charts:
+            chart.axis, chart.smoothing = self.axis, self.smoothing
 
     def _arrange(self) -> None:
         """Rows of charts; heights of what lies below them: as much as it has to say."""
@@ -171,7 +164,7 @@ class Overview(Page):
             return
         document, room = self._frame.document, self._room
         styles = self._grid.styles
-        columns, rows = (1, 1) if self.zoomed is not None else room.grid(len(self._charts))
+        columns, rows = (1, 1) if self.zoomed is not None else room.grid(len(self.charts))
         styles.grid_size_columns, styles.grid_size_rows = columns, rows
         self._detail.styles.height = min(self._detail.wanted() + 2, max(5, room.high // 2))
         told = any(gpu["returned"] is not None for gpu in document["gpus"])  # needs the room more than the history
@@ -184,45 +177,9 @@ class Overview(Page):
         notable.styles.height = min(2, notable.wanted()) if room.compact else min(notable.wanted(), most) + 2
         self._times.styles.height = 1 if room.compact else 3 + max(3, room.high // 9)
 
-    @property
-    def _chart(self) -> CurveChart:
-        """The one that has the focus, else the first."""
-        return next((chart for chart in self._charts if chart.has_focus), self._charts[0])
-
-    @property
-    def zoomed(self) -> CurveChart | None:
-        """The chart that fills the page."""
-        return next((chart for chart in self._charts if chart.has_class("-zoomed")), None)
-
     def on_detail_grown(self) -> None:
         """Its numbers come in turns."""
         self._arrange()
-
-    def on_line_chart_zoomed(self, event: LineChart.Zoomed) -> None:
-        """All charts show the same part of their axis."""
-        for chart in self._charts:
-            chart.window = event.window
-
-    def action_zoom(self) -> None:
-        """One chart alone, and back."""
-        if self.zoomed is not None:
-            self.action_unzoom()
-            return
-        chosen = self._chart
-        self.add_class("-zoomed")
-        self._zoom_on(chosen)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Where nothing is zoomed the key leads further back."""
-        return False if action == "unzoom" and self.zoomed is None else super().check_action(action, parameters)
-
-    def action_unzoom(self) -> None:
-        """All charts again."""
-        self.remove_class("-zoomed")
-        for chart in self._charts:
-            chart.remove_class("-zoomed")
-        if self._frame is not None:
-            self.show(self._frame)
 
     def on_curve_chart_asked(self, event: CurveChart.Asked) -> None:
         """Enter and Escape on a chart."""
@@ -232,54 +189,20 @@ class Overview(Page):
             event.chart.focus()
             self.action_zoom()
 
-    def action_axis(self) -> None:
-        """What the charts count by; tokens only where they are told."""
-        self._axis = (self._axis + 1) % len(AXES)
-        if AXES[self._axis] == "tokens" and TOKENS not in self.feed.names():
-            self._axis = 0
-            self.notify("Tokens are not printed by this run.", markup=False)
-        for chart in self._charts:
-            chart.axis = AXES[self._axis]
-            chart.crosshair = None
+    def redraw(self) -> None:
+        """The newest frame once more."""
         if self._frame is not None:
             self.show(self._frame)
 
-    def action_log(self) -> None:
-        """The scale of one chart."""
-        self._chart.log_y = not self._chart.log_y
+    def names(self) -> Sequence[str]:
+        """The metrics of the run."""
+        return self.feed.names()
 
-    def action_smooth(self, way: int) -> None:
-        """All charts alike."""
-        self._smoothing = min(max(self._smoothing + way, 0), len(SMOOTHING) - 1)
-        for chart in self._charts:
-            chart.smoothing = SMOOTHING[self._smoothing]
-        self.notify(f"smoothing {SMOOTHING[self._smoothing]:g}", markup=False, timeout=1.5)
+    def copied(self, chart: CurveChart) -> str | None:
+        """The metric's name and the number."""
+        value = chart.last()
+        return None if value is None else f"{chart.metric} {value}"
 
-    def action_mark(self) -> None:
-        """The crosshair of one chart as a line in all of them; again, and it is gone."""
-        place = self._chart.crosshair
-        for chart in self._charts:
-            chart.cursor = None if chart.cursor == place else place
-
-    def action_copy(self) -> None:
-        """The last value, as the metric's name and the number."""
-        value = self._chart.last()
-        if value is not None:
-            words = inert(f"{self._chart.metric} {value}")
-            self.app.copy_to_clipboard(words)
-            self.notify(f"copied: {words}", markup=False, timeout=2)
-
-    def action_go(self, way: int) -> None:
-        """Moves the focus; a zoomed chart gives its place to its neighbour."""
-        at = (self._charts.index(self._chart) + way) % len(self._charts)
-        if self.zoomed is None:
-            self._charts[at].focus()
-            return
-        self._zoom_on(self._charts[at])
-
-    def _zoom_on(self, chosen: CurveChart) -> None:
-        for chart in self._all:
-            chart.set_class(chart is chosen, "-zoomed")
-        chosen.focus()
-        if self._frame is not None:
-            self.show(self._frame)
+    def say_smoothing(self) -> None:
+        """No place on the page tells it."""
+        self.notify(f"smoothing {self.smoothing:g}", markup=False, timeout=1.5)

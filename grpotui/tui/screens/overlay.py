@@ -13,14 +13,13 @@ from textual.widgets import Static
 
 from grpotui.text import inert
 from grpotui.tui.feed.settings import differing_settings
+from grpotui.tui.panels.chart_keys import ChartKeys
 from grpotui.tui.panels.overlay_chart import OverlayChart
-from grpotui.tui.panels.overview import AXES, SMOOTHING
 from grpotui.tui.panels.run_table import RunTable
 from grpotui.tui.panels.specs import SPECS
 from grpotui.tui.screens.key_line import KeyLine
 from grpotui.tui.screens.run import LEAST_HEIGHT, LEAST_WIDTH
 from grpotui.tui.widgets.chart import LineChart
-from grpotui_supervisor.source.curves import TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +41,7 @@ class NewRun(Message):
     bubble = False
 
 
-class OverlayScreen(Screen[None]):
+class OverlayScreen(ChartKeys[OverlayChart], Screen[None]):
     """Takes feeds that were not started yet, starts them, and closes them when it goes.
 
     They may be of any kind: a finished run, one that goes on, a bare log. Their order is that of the colours.
@@ -78,23 +77,22 @@ class OverlayScreen(Screen[None]):
         super().__init__()
         self._feeds = list(feeds)
         names = [inert(feed.title) for feed in feeds]
-        self._charts = [OverlayChart(spec.metrics, names) for spec in SPECS]
+        self.charts = [OverlayChart(spec.metrics, names) for spec in SPECS]
         self._table = RunTable(names)
         self._new = True
-        self._smoothing = self._axis = 0
 
     def compose(self) -> ComposeResult:
         """Charts above, the table below."""
         yield Static(id="head")
         with Container(id="charts"):
-            yield from self._charts
+            yield from self.charts
         yield self._table
         yield Static(Content(_SMALL), id="small")
         yield KeyLine(self.BINDINGS, ("q", "back"))
 
     def on_mount(self) -> None:
         """Reading begins."""
-        self._charts[0].focus()
+        self.charts[0].focus()
         for feed in self._feeds:
             feed.start(lambda: self.post_message(NewRun()))
         self.set_interval(_PERIOD_S, self._draw)
@@ -121,10 +119,6 @@ class OverlayScreen(Screen[None]):
         own = [("overlay of runs", self.BINDINGS), ("chart", LineChart.BINDINGS)]
         return [(name, [b for b in found if isinstance(b, Binding)]) for name, found in own]
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Where no chart is zoomed, Esc is for the way back."""
-        return False if action == "unzoom" and self.zoomed is None else super().check_action(action, parameters)
-
     def _compare(self) -> None:
         found = differing_settings(self._feeds)
         self.app.call_from_thread(self._show_settings, found)
@@ -149,88 +143,33 @@ class OverlayScreen(Screen[None]):
         names = [feed.names() for feed in self._feeds]
         reading = any(frame.is_empty and error is None for frame, error in zip(frames, errors, strict=True))
         with self.app.batch_update():
-            for chart in self._charts:
+            for chart in self.charts:
                 if chart.display and chart.update(self._feeds, names, reading=reading):
                     self._new = True
             self._table.show(frames, errors)
 
     def _say_how(self) -> None:
         """The first line: how many runs, and what the charts count by."""
-        smooth = SMOOTHING[self._smoothing]
-        parts = [f"by {AXES[self._axis]}", *([f"smoothing {smooth:g}"] if smooth else [])]
+        parts = [f"by {self.axis}", *([f"smoothing {self.smoothing:g}"] if self.smoothing else [])]
         head = (f"{len(self._feeds)} runs over each other", "bold")
         self.query_one("#head", Static).update(
             Content.assemble(("grpotui  ", "$text-muted"), head, f"  {' · '.join(parts)}")
         )
 
-    @property
-    def _chart(self) -> OverlayChart:
-        return next((chart for chart in self._charts if chart.has_focus), self._charts[0])
-
-    @property
-    def zoomed(self) -> OverlayChart | None:
-        """The chart that fills the room."""
-        return next((chart for chart in self._charts if chart.has_class("-zoomed")), None)
-
-    def action_zoom(self) -> None:
-        """One chart alone, and back."""
-        if self.zoomed is not None:
-            self.action_unzoom()
-        else:
-            self._zoom(self._chart)
-
-    def _zoom(self, chosen: OverlayChart | None) -> None:
-        self.set_class(chosen is not None, "-zoomed")
-        for chart in self._charts:
-            chart.set_class(chart is chosen, "-zoomed")
-        if chosen is not None:
-            chosen.focus()
-        self._new = True
-
-    def action_unzoom(self) -> None:
-        """All charts again."""
-        self._zoom(None)
-
-    def action_axis(self) -> None:
-        """What the charts count by; tokens only where one of the runs tells them."""
-        self._axis = (self._axis + 1) % len(AXES)
-        if AXES[self._axis] == "tokens" and not any(TOKENS in feed.names() for feed in self._feeds):
-            self._axis = 0
-            self.notify("Tokens are printed by none of these runs.", markup=False)
-        for chart in self._charts:
-            chart.axis = AXES[self._axis]
-            chart.crosshair = None
+    def redraw(self) -> None:
+        """At the next turn."""
         self._new = True
         self._say_how()
 
-    def action_log(self) -> None:
-        """The scale of one chart."""
-        self._chart.log_y = not self._chart.log_y
+    def names(self) -> set[str]:
+        """The metrics of all runs."""
+        return {name for feed in self._feeds for name in feed.names()}
 
-    def action_smooth(self, way: int) -> None:
-        """All charts alike."""
-        self._smoothing = min(max(self._smoothing + way, 0), len(SMOOTHING) - 1)
-        for chart in self._charts:
-            chart.smoothing = SMOOTHING[self._smoothing]
+    def copied(self, chart: OverlayChart) -> str | None:
+        """The metric's name, and the value of each run."""
+        values = chart.last()
+        return None if values is None else f"{chart.metric}: {values}"
+
+    def say_smoothing(self) -> None:
+        """In the first line."""
         self._say_how()
-
-    def action_mark(self) -> None:
-        """The crosshair of one chart as a line in all of them; again, and it is gone."""
-        place = self._chart.crosshair
-        for chart in self._charts:
-            chart.cursor = None if chart.cursor == place else place
-
-    def action_copy(self) -> None:
-        """The metric's name, and the last value of each run."""
-        values = self._chart.last()
-        if values is not None:
-            words = inert(f"{self._chart.metric}: {values}")
-            self.app.copy_to_clipboard(words)
-            self.notify(f"copied: {words}", markup=False, timeout=2)
-
-    def action_go(self, way: int) -> None:
-        """Moves the focus; a zoomed chart gives its place to its neighbour."""
-        chosen = self._charts[(self._charts.index(self._chart) + way) % len(self._charts)]
-        if self.zoomed is not None:
-            self._zoom(chosen)
-        chosen.focus()
