@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from array import array
 from bisect import bisect_left
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from grpotui.tui.answers.store import Answers, Criteria
 from grpotui.tui.answers.values import Hit, Shown, Wish
 from grpotui.tui.lines.matching import Matcher
+from grpotui.tui.wish_thread import WishThread
 from grpotui_supervisor.errors import GrpotuiError
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ _PERIOD_S: Final = 0.4
 _SHARE: Final = 0.05
 """Reading all of it again may take so much of a core."""
 _GROUP: Final = 64
-_JOIN_S: Final = 2.0
 _WAIT_S: Final = 0.5
 
 
@@ -35,7 +34,7 @@ class _Search(NamedTuple):
     left: Iterator[int]
 
 
-class AnswerReader:
+class AnswerReader(WishThread[Wish]):
     """Samples by wish. `told` is called in its thread when there is something else to show.
 
     Attributes:
@@ -48,12 +47,9 @@ class AnswerReader:
         told: Callable[[], object],
     ) -> None:
         """`samples` begins anew with each call; what it has to say goes to its argument."""
+        super().__init__("samples")
         self.shown: Shown | None = None
         self._samples, self._told = samples, told
-        self._asked = threading.Condition()
-        self._next: Wish | None = None
-        self._closed = False
-        self._thread: threading.Thread | None = None
         self._wish: Wish | None = None
         self._answers: Answers | None = None
         self._fresh: Answers | None = None
@@ -68,46 +64,22 @@ class AnswerReader:
         self._began = self._posted = 0.0
         self._not_before = 0.0
 
-    def ask(self, wish: Wish) -> None:
-        """Of several wishes only the last one counts."""
-        with self._asked:
-            self._next = wish
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="samples", daemon=True)
-                self._thread.start()
-            self._asked.notify()
+    def _release(self) -> None:
+        for answers in (self._answers, self._fresh):
+            if answers is not None:
+                answers.close()
 
-    def close(self) -> None:
-        """Ends the thread."""
-        with self._asked:
-            self._closed = True
-            self._asked.notify()
-        if self._thread is not None:
-            self._thread.join(_JOIN_S)
+    def _rest_s(self) -> float | None:
+        """Where there may be more samples it looks again: reading them has its time."""
+        return _WAIT_S if self._wish is not None and self._wish.state != self._state else None
 
-    def _work(self) -> None:
-        try:
-            self._loop()
-        finally:
-            for answers in (self._answers, self._fresh):
-                if answers is not None:
-                    answers.close()
-
-    def _loop(self) -> None:
-        busy = False
-        while True:
-            with self._asked:
-                if not busy and self._next is None and not self._closed:
-                    late = self._wish is not None and self._wish.state != self._state
-                    self._asked.wait(_WAIT_S if late else None)
-                wish, self._next = self._next, None
-                if self._closed:
-                    return
-            if wish is not None:
-                self._take(wish)
-            busy = self._read_on() | self._search_on()
-            if wish is not None or not busy or time.monotonic() - self._posted > _PERIOD_S:
-                self._post()
+    def _turn(self, wish: Wish | None) -> bool:
+        if wish is not None:
+            self._take(wish)
+        busy = self._read_on() | self._search_on()
+        if wish is not None or not busy or time.monotonic() - self._posted > _PERIOD_S:
+            self._post()
+        return busy
 
     def _take(self, wish: Wish) -> None:
         before, self._wish = self._wish, wish

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +10,7 @@ from grpotui.tui.lines.pieces import Pieces, Place, View
 from grpotui.tui.lines.scan import MOST, Filter, Search
 from grpotui.tui.lines.shown import LIMIT, line_of
 from grpotui.tui.lines.values import Hit, Line, Window, Wish
+from grpotui.tui.wish_thread import WishThread
 from grpotui_supervisor.errors import GrpotuiError
 
 if TYPE_CHECKING:
@@ -24,10 +24,9 @@ _TURN_S: Final = 0.004
 """So long the thread works before it looks for a wish."""
 _KEPT: Final = 1000
 """Lines whose text is kept."""
-_JOIN_S: Final = 2.0
 
 
-class LineReader:
+class LineReader(WishThread[Wish]):
     """Lines by wish. `told` is called in its thread when there is another window.
 
     Attributes:
@@ -35,12 +34,9 @@ class LineReader:
     """
 
     def __init__(self, growth: Growth, told: Callable[[], object]) -> None:
+        super().__init__("lines")
         self._growth = growth
         self._told = told
-        self._asked = threading.Condition()
-        self._next: Wish | None = None
-        self._closed = False
-        self._thread: threading.Thread | None = None
         self._errors = Errors()
         self._pieces = Pieces(growth)
         self._view = View(self._pieces, None)
@@ -53,40 +49,14 @@ class LineReader:
         self._busy = False
         self.window: Window | None = None
 
-    def ask(self, wish: Wish) -> None:
-        """Of several wishes only the last one counts."""
-        with self._asked:
-            self._next = wish
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="lines", daemon=True)
-                self._thread.start()
-            self._asked.notify()
-
-    def close(self) -> None:
-        """Ends the thread."""
-        with self._asked:
-            self._closed = True
-            self._asked.notify()
-        if self._thread is not None:
-            self._thread.join(_JOIN_S)
-
-    def _work(self) -> None:
-        busy = False
-        while True:
-            with self._asked:
-                while not busy and self._next is None and not self._closed:
-                    self._asked.wait()
-                wish, self._next = self._next, None
-                if self._closed:
-                    return
-            try:
-                busy = self._turn(wish)
-            except GrpotuiError as error:
-                busy = False
-                self._post(Window(self._wish or wish or Wish(None, "", None, 0, None), notes=(str(error),)))
-
     def _turn(self, wish: Wish | None) -> bool:
-        """Does what is asked for, and some work; whether there is more of it."""
+        try:
+            return self._worked(wish)
+        except GrpotuiError as error:
+            self._post(Window(self._wish or wish or Wish(None, "", None, 0, None), notes=(str(error),)))
+            return False
+
+    def _worked(self, wish: Wish | None) -> bool:
         fresh = wish is not None and self._take(wish)
         if self._growth.absent is not None:
             if self._wish is not None:
