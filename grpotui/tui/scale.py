@@ -38,7 +38,7 @@ class Scale:
         log = log and high > 0
         low = min(low, high)
         if log and low <= 0:
-            low = high / 10
+            low = max(high / 10, _LEAST)
         if high - low > abs(high) * 1e-12 and high > low * (1 + 1e-12 if low > 0 else 1):
             return cls(low, high, dots, log)
         if log:
@@ -100,15 +100,17 @@ def _rows(scale: Scale, rows: int, values: Sequence[float], names: list[str] | N
     return dict(zip(at, names, strict=True))
 
 
-def _multiples(low: float, high: float, leading: Iterable[float], most: int) -> Iterator[tuple[float, list[float]]]:
-    """(step, its multiples in [low, high]) with two to `most` of them, from the finest step on."""
+def _multiples(
+    low: float, high: float, leading: Iterable[float], most: int, least: int = 2
+) -> Iterator[tuple[float, list[float]]]:
+    """(step, its multiples in [low, high]) with `least` to `most` of them, from the finest step on."""
     reach = high / 2 - low / 2
     first = floor(log10(reach)) - 1 if reach > 0 else 0
     for power in range(max(first, -300), min(first + 4, _LARGEST)):
         for number in sorted(leading):
             step = _times(number, power)
             begin, end = ceil(low / step - 1e-9), floor(high / step + 1e-9)
-            if 2 <= end - begin + 1 <= most:
+            if least <= end - begin + 1 <= most:
                 yield step, [_times(k * number, power) for k in range(begin, end + 1)]
 
 
@@ -155,14 +157,15 @@ def _ends(scale: Scale, rows: int, width: int) -> dict[int, str]:
 
 
 def x_ticks(low: float, high: float, axis: str, most: int) -> list[tuple[float, str]]:
-    """Round places on an axis of steps, tokens or time, from two to `most` of them, the finest such; maybe none."""
+    """Round places on an axis of steps, tokens or time: two to `most`, the finest such, else one; maybe none."""
     name = _NAMES.get(axis, labels.count)
     if low == high:
         return [(low, name(low))]
-    choices = _spans(low, high, most) if axis == "time" else _multiples(low, high, (1, 2, 5), most)
-    for step, values in choices:
-        if axis == "time" or step >= 1:
-            return [(value, name(value)) for value in values]
+    for least in (2, 1):
+        choices = _spans if axis == "time" else _numbers
+        for step, values in choices(low, high, least, most):
+            if axis == "time" or step >= 1:
+                return [(value, name(value)) for value in values]
     return []
 
 
@@ -173,11 +176,15 @@ _TIMES: Final = (
 )
 
 
-def _spans(low: float, high: float, most: int) -> Iterator[tuple[float, list[float]]]:
+def _numbers(low: float, high: float, least: int, most: int) -> Iterator[tuple[float, list[float]]]:
+    return _multiples(low, high, (1, 2, 5), most, least)
+
+
+def _spans(low: float, high: float, least: int, most: int) -> Iterator[tuple[float, list[float]]]:
     if high - low < 2:
-        yield from _multiples(low, high, (1, 2, 5), most)
+        yield from _numbers(low, high, least, most)
         return
     for step in _TIMES:
         begin, end = ceil(low / step), floor(high / step)
-        if 1 <= end - begin <= most - 1:
+        if least <= end - begin + 1 <= most:
             yield step, [float(k * step) for k in range(begin, end + 1)]

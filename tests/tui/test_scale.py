@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grpotui.tui import labels
@@ -32,6 +32,7 @@ def test_levels_are_inside_and_do_not_fall(one: float, two: float, dots: int, lo
 
 @settings(deadline=None)
 @given(finite, finite, st.integers(1, 40), st.integers(3, 8), st.booleans())
+@example(0.0, 5e-324, 1, 3, True)
 def test_labels_fit_and_stand_where_their_number_is(one: float, two: float, rows: int, width: int, log: bool) -> None:
     scale = Scale.around(min(one, two), max(one, two), rows * 4, log=log)
     found = ticks(scale, rows, width)
@@ -62,6 +63,13 @@ def test_places_on_the_axis_are_inside_it(one: float, two: float, axis: str, mos
     assert len(found) <= most
     slack = (high / 2 - low / 2) * 1e-6
     assert all(low - slack <= x <= high + slack for x, _ in found)
+
+
+def test_where_no_two_places_have_room_there_is_one() -> None:
+    assert x_ticks(0.7, 22, "time", 2) == [(10, "10s"), (20, "20s")]
+    assert x_ticks(0.7, 17, "time", 2) == [(10, "10s")]
+    assert x_ticks(11, 19, "step", 2) == [(15, "15")]
+    assert x_ticks(1.1, 1.9, "step", 2) == []  # no step between
 
 
 @given(finite)
