@@ -277,8 +277,14 @@ class Home:
         return document
 
     def wait_for_state(self, run: str, state: str, seconds: float = 30) -> dict[str, Any]:
-        """Waits until `status` shows the run in that state."""
-        return wait_until(lambda: s if (s := self.status(run))["state"] == state else None, seconds=seconds, what=state)
+        """Waits until `status` shows the run in that state; of an ended one also until its monitor has written all."""
+
+        def reached() -> dict[str, Any] | None:
+            found = self.status(run)
+            is_whole = state != "ended" or not found["monitor"]["alive"]
+            return found if found["state"] == state and is_whole else None
+
+        return wait_until(reached, seconds=seconds, what=state)
 
     def directory(self, run: str) -> Path:
         return self.path / "runs" / run
