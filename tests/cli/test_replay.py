@@ -79,7 +79,7 @@ def test_the_text_says_when(killed: tuple[Home, str]) -> None:
 
 def test_a_run_without_records(home: Home) -> None:
     run = home.launch(home.ranks_profile("exit0"))
-    wait_until(lambda: home.status(run)["state"] == "ended")
+    home.wait_for_state(run, "ended")
     (home.directory(run) / "ranks.jsonl").write_bytes(b"")
     refused(home.run("replay", run, "--at", "+1"), 2, "has no record")
     assert home.status(run)["verdict"] == "unknown"  # and never passed

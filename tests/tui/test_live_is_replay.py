@@ -61,7 +61,7 @@ def test_a_frame_of_live_is_the_frame_of_replay(home: Home) -> None:
     """Clients that come in mid-run, one after the other, and one that comes after the end."""
     directory = RunDirectory(str(home.directory(demo(home, "kill"))))
     found = [asyncio.run(seen(LiveFeed(directory, Interrupts()), high=HIGH, least=least)) for least in (0, 1, 3, 5)]
-    wait_until(lambda: home.status(directory.run_id)["state"] == "ended", what="the end", seconds=60)
+    home.wait_for_state(directory.run_id, "ended", seconds=60)
     wait_until(lambda: not directory.is_locked("monitor.lock"), what="the end of the monitor")
     found.append(asyncio.run(seen(LiveFeed(directory, Interrupts()), high=HIGH)))
     assert found[-1][1]["verdict"] == "failed"
