@@ -11,7 +11,6 @@ import pytest
 from support.commands import refused
 from support.runs import Home
 from support.schemas import check
-from support.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
