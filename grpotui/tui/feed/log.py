@@ -78,7 +78,7 @@ class LogFeed(CursorFeed):
 
     def _open(self) -> None:
         with self.lock:
-            self._source.read(self._on_read)
+            self._source.read(self._on_read, row_ends=True)
             rows = self._source.logs.steps
             self._rows = rows if self._step is None else self._source.at(self._step)
             self._places, self._marks = range(1, rows + 1), marks_of_log(self._source.logs)

@@ -26,7 +26,7 @@ def test_each_record_ends_with_its_own_line(tmp_path: Path, steps: int, between:
     data = verl_log(steps, between) + b"the end\n"
     (tmp_path / "log").write_bytes(data)
     source = FileSource(str(tmp_path / "log"))
-    source.read()
+    source.read(row_ends=True)
     ends, at = [], 0
     for step in range(1, steps + 1):
         at = data.index(STEP % step, at) + len(STEP % step)
@@ -42,7 +42,7 @@ def test_where_records_are_dense_they_are_told_apart(tmp_path: Path, monkeypatch
     data = verl_log(600, 1)
     (tmp_path / "log").write_bytes(data)
     source = FileSource(str(tmp_path / "log"))
-    source.read()
+    source.read(row_ends=True)
     ends = list(source.row_ends())
     assert ends == [data.index(STEP % step) + len(STEP % step) for step in range(1, 601)]
 
@@ -57,5 +57,5 @@ def test_pieces_are_the_block() -> None:
 def test_what_cannot_be_gone_back_in_is_told(tmp_path: Path) -> None:
     (tmp_path / "log.gz").write_bytes(gzip.compress(verl_log(3, 3)))
     source = FileSource(str(tmp_path / "log.gz"))
-    source.read()
+    source.read(row_ends=True)
     assert source.no_lines == "this log is compressed: unpack it to see its lines"
