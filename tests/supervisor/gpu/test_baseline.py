@@ -93,7 +93,7 @@ def test_a_driver_that_hangs_keeps_nobody(machine: GpuMachine) -> None:
     machine.fake.write(machine.fake.gpus, delay_us__nvmlDeviceGetCount_v2=1_500_000)
     answers = take(machine, seconds=0.3, times=30)
     assert answers[0][1] == {"unavailable": "NVML did not answer within 0.3 s"}
-    assert all(seconds < 1 for seconds, _ in answers)
+    assert all(seconds < 1.4 for seconds, _ in answers)
     assert any("devices" in found for _, found in answers)
 
 

@@ -492,7 +492,7 @@ def test_a_driver_that_hangs_delays_nothing_else(gpu_run: GpuRun) -> None:
     size = log.stat().st_size
     timeline = gpu_run.path / "timeline.jsonl"
     (grown,) = wait_until(lambda: [r for r in records(timeline) if r.get("size") == size], what="its growth")
-    assert grown["m"] - before < 1e9
+    assert grown["m"] - before < 3e9  # the driver answers after 5.5 s
     gpu_run.gpus.write([gpu(0)])
     wait_until(lambda: gpu_run.of("silent")[-1]["seconds"] == 0, what="its answer")
     kill(gpu_run.rank())
@@ -548,5 +548,5 @@ def test_a_machine_without_nvidia(gpu_run: GpuRun, monkeypatch: pytest.MonkeyPat
     gpu_run.shim.wait_done()
     ended = time.monotonic()
     gpu_run.wait_over()
-    assert time.monotonic() - ended < 1
+    assert time.monotonic() - ended < 5  # devices would be waited for twice as long
     assert [(r["ev"], r.get("available")) for r in gpu_run.records] == [("header", None), ("nvml", False)]
