@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
+from support.commands import refused
 from support.waiting import wait_until
 
 from grpotui_supervisor.shim import procfs
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from aiohttp import ClientWebSocketResponse
+    from support.runs import Home
 
 RUN = Path(__file__).parent.parent / "data" / "runs" / "h200" / "sigkill"
 
@@ -191,19 +193,8 @@ def test_a_window_ends_with_a_server_that_was_killed(tmp_path: Path) -> None:
         wait_until(lambda: not procfs.stat(child), what="the end of the window's process")
 
 
-def test_it_listens_on_loopback_only(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "grpotui", "serve", "--host", "0.0.0.0", "--port", "0"],
-        env={**os.environ, "GRPOTUI_HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "0.0.0.0 is no loopback address" in done.stderr
-    assert "ssh -L 8642:127.0.0.1:8642" not in done.stdout
-    assert "ssh -L" in done.stderr
+def test_it_listens_on_loopback_only(home: Home) -> None:
+    refused(home.run("serve", "--host", "0.0.0.0", "--port", "0"), 2, "0.0.0.0 is no loopback address", "ssh -L")
     for host, own in {"127.0.0.1": True, "127.8.9.1": True, "::1": True, "localhost": True, "10.0.0.1": False,
                       "localhost.evil.example": False, "": False, "0": False}.items():  # fmt: skip
         assert guard.is_loopback(host) is own, host
@@ -216,17 +207,8 @@ def test_every_start_has_its_own_token_and_says_the_tunnel(tmp_path: Path) -> No
         assert re.search(r"ssh -L \d+:127\.0\.0\.1:\d+ ", one.words)
 
 
-def test_what_cannot_be_opened_is_said_before_it_serves(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "grpotui", "serve", "no-such-run"],
-        env={**os.environ, "GRPOTUI_HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "no run 'no-such-run'" in done.stderr
+def test_what_cannot_be_opened_is_said_before_it_serves(home: Home) -> None:
+    refused(home.run("serve", "no-such-run"), 2, "no run 'no-such-run'")
 
 
 def test_sizes_of_a_browser_are_held_within_reason() -> None:
